@@ -1,0 +1,1 @@
+"""How the linter is run: command line, engine, output formats."""

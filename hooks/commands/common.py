@@ -1,0 +1,55 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from ..options import Configurations, UsageError, codes, dialect
+
+
+def add_contract_options(parser: argparse.ArgumentParser) -> None:
+    """Options that say what the files are linted against."""
+    group = parser.add_argument_group("what is valid")
+    group.add_argument("--mcore", metavar="VERSION", help="the megatron-core in use")
+    group.add_argument("--te", metavar="VERSION", help="the Transformer Engine in use")
+    group.add_argument("--dialect", metavar="NAME", help="read every file as this framework's")
+
+
+def add_configuration_options(parser: argparse.ArgumentParser) -> None:
+    """Options that say where configuration comes from."""
+    group = parser.add_argument_group("configuration")
+    group.add_argument("--config", metavar="FILE", help="use this file, not the nearest to each file linted")
+    group.add_argument("--isolated", action="store_true", help="read no configuration file")
+
+
+def configurations(namespace: argparse.Namespace) -> Configurations:
+    """The options of files, as the command line and configuration files have them.
+
+    Raises:
+        UsageError: an option's value is wrong.
+    """
+    overrides: dict[str, Any] = {}
+    for name in ("mcore", "te"):
+        value = getattr(namespace, name, None)
+        if value is not None:
+            overrides[name] = value
+    if getattr(namespace, "dialect", None) is not None:
+        overrides["dialect"] = dialect(namespace.dialect, "--dialect")
+    for name in ("select", "extend_select", "ignore"):
+        value = getattr(namespace, name, None)
+        if value is not None:
+            overrides[name] = codes(value.replace(",", " ").split(), "--" + name.replace("_", "-"))
+    if getattr(namespace, "exclude", None):
+        overrides["exclude"] = tuple(pattern for value in namespace.exclude for pattern in value.split(","))
+    return Configurations(overrides, getattr(namespace, "config", None), isolated=getattr(namespace, "isolated", False))
+
+
+def fail(error: Exception) -> int:
+    """Say on standard error why the command could not run."""
+    print(f"recompute-lint: {error}", file=sys.stderr)
+    return 2
+
+
+__all__ = ["UsageError", "add_configuration_options", "add_contract_options", "configurations", "fail"]

@@ -1,0 +1,80 @@
+"""What is reported, and where: findings placed in the files that were linted."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..lint_rules.finding import Finding, Fix
+from ..lint_rules.registry import RULES
+from ..sources.model import Problem, Site, Span
+
+
+class Diagnostic(NamedTuple):
+    """One line of a report."""
+
+    span: Span
+    code: str
+    message: str
+    note: str = ""
+    help: str = ""
+    fix: Fix | None = None
+    #: The other files that have the mistake by inheritance.
+    inherited_by: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The rule's name."""
+        return RULES[self.code].name
+
+    @property
+    def severity(self) -> str:
+        """``error`` or ``warning``."""
+        return RULES[self.code].severity
+
+
+class Raw(NamedTuple):
+    """A finding, and the file whose linting brought it up."""
+
+    file: str
+    #: Where to point in ``file`` when the finding is in one of its parents.
+    anchor: Span
+    finding: Finding
+
+
+def raw_problem(file: str, anchor: Span, problem: Problem) -> Raw:
+    """A problem of a file itself in the same shape."""
+    code, message, span, note, help = problem
+    return Raw(file, anchor, Finding(code, message, span, note, help))
+
+
+def raw_finding(site: Site, finding: Finding) -> Raw:
+    """A finding of a site."""
+    return Raw(site.file, site.anchor, finding)
+
+
+def place(found: list[Raw], linted: set[str]) -> list[Diagnostic]:
+    """Put every finding where its reader can act on it, each mistake once, in the order of the files' text.
+
+    A mistake in a parent that is linted too is reported there, with those who inherit it. Where the parent has no such
+    finding by itself, the recipe has completed the mistake, and the setting of its own that does so is shown; where it
+    has no such setting or the parent is not linted, its ``defaults:`` line.
+    """
+    at_home = {(raw.finding.code, raw.finding.span) for raw in found if raw.finding.span.path == raw.file}
+    placed: dict[tuple[str, Span, str], Diagnostic] = {}
+    heirs: dict[tuple[str, Span, str], list[str]] = {}
+    for file, anchor, finding in found:
+        diagnostic = Diagnostic(finding.span, finding.code, finding.message, finding.note, finding.help, finding.fix)
+        home = finding.span.path
+        if home != file:
+            own = next((setting.span for setting in finding.involved if setting.span.path == file), None)
+            if (finding.code, finding.span) not in at_home and (own is not None or home not in linted):
+                origin = f"{home}:{finding.span.line}"
+                diagnostic = diagnostic._replace(span=own or anchor, message=f"{finding.message} ({origin})", fix=None)
+        key = (finding.code, diagnostic.span, "" if home in linted else finding.message)
+        placed.setdefault(key, diagnostic)
+        if diagnostic.span.path != file and file not in heirs.setdefault(key, []):
+            heirs[key].append(file)
+    return sorted(
+        (diagnostic._replace(inherited_by=tuple(heirs.get(key, ()))) for key, diagnostic in placed.items()),
+        key=lambda diagnostic: (diagnostic.span, diagnostic.code),
+    )

@@ -1,0 +1,203 @@
+"""What a run is told to do, from the command line and from configuration files."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+from ..lint_rules.registry import RULES
+from ..sources.dialects import NAMES as DIALECTS
+from ..sources.suggest import nearest
+
+
+class UsageError(Exception):
+    """The user asked for something that cannot be done; the message says what and what can."""
+
+
+class Options(NamedTuple):
+    """What decides about the findings of a file. Every field can stand in a configuration file."""
+
+    #: Codes or their beginnings; a finding must match one of these,
+    select: tuple[str, ...] = ("RCL",)
+    #: or one of these,
+    extend_select: tuple[str, ...] = ()
+    #: and none of these.
+    ignore: tuple[str, ...] = ()
+    #: Codes to ignore in the files that a glob matches.
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    #: Globs of files and folders to leave out.
+    exclude: tuple[str, ...] = ()
+    #: The Megatron-Core in use.
+    mcore: str = ""
+    #: The framework that all files are written for, where they are not to be asked.
+    dialect: str = ""
+    #: The release of Transformer Engine in use.
+    te: str = ""
+    #: The folder of the configuration file, to which its globs are relative.
+    root: str = ""
+
+    def wants(self, code: str, path: str) -> bool:
+        """Whether findings of the rule ``code`` in the file ``path`` are to be shown."""
+        if not code.startswith((*self.select, *self.extend_select)) or code.startswith(self.ignore or ("-",)):
+            return False
+        if self.per_file_ignores:
+            from ..sources.files import matches_any
+
+            for pattern, codes in self.per_file_ignores:
+                if code.startswith(codes) and matches_any(path, (pattern,), self.root):
+                    return False
+        return True
+
+
+#: What a configuration file may hold, by its key, and how each value is read.
+_LISTS = ("select", "extend-select", "ignore", "exclude")
+_STRINGS = ("mcore", "dialect", "te")
+KEYS = (*_LISTS, *_STRINGS, "per-file-ignores")
+
+
+def codes(values: Any, where: str) -> tuple[str, ...]:
+    """Check codes, their beginnings, and rule names; names become codes.
+
+    Raises:
+        UsageError: one of them is none.
+    """
+    names = {rule.name: code for code, rule in RULES.items()}
+    found = []
+    for value in values:
+        code = names.get(value, value.upper() if isinstance(value, str) else value)
+        if code == "ALL":
+            code = "RCL"
+        if not isinstance(code, str) or not code or not any(known.startswith(code) for known in RULES):
+            close = nearest(str(value), [*RULES, *names])
+            hint = f"; did you mean {close}?" if close else "; 'recompute-lint explain' lists the rules"
+            raise UsageError(f"{where}: {value!r} is not a rule's code, the beginning of one, or a name{hint}")
+        found.append(code)
+    return tuple(found)
+
+
+def dialect(value: str, where: str) -> str:
+    """Check the name of a dialect.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    if value and value not in DIALECTS:
+        close = nearest(value, DIALECTS)
+        hint = f"did you mean {close}?" if close else f"known are {', '.join(DIALECTS)}"
+        raise UsageError(f"{where}: {value!r} is not a dialect; {hint}")
+    return value
+
+
+class Configurations:
+    """The options for each file: those of the nearest configuration file, with the command line's put over them.
+
+    Args:
+        overrides: the options given on the command line, by name.
+        config: the one configuration file to use; None for the nearest to each file.
+        isolated: whether to read none.
+    """
+
+    def __init__(self, overrides: dict[str, Any], config: str | None = None, *, isolated: bool = False) -> None:
+        self._overrides = overrides
+        self._isolated = isolated
+        self._by_folder: dict[str, Options] = {}
+        self._fixed = self._with_overrides(_read_named(config)) if config else None
+        self._base = self._with_overrides(Options())
+
+    def for_file(self, path: str) -> Options:
+        """The options that hold for the file at ``path``.
+
+        Raises:
+            UsageError: a configuration file is wrong.
+        """
+        if self._fixed is not None:
+            return self._fixed
+        if self._isolated:
+            return self._base
+        return self._for_folder(os.path.dirname(os.path.abspath(path)))
+
+    def _for_folder(self, folder: str) -> Options:
+        options = self._by_folder.get(folder)
+        if options is None:
+            found = _in_folder(folder)
+            parent = os.path.dirname(folder)
+            if found is not None:
+                options = self._with_overrides(found)
+            elif parent == folder:
+                options = self._base
+            else:
+                options = self._for_folder(parent)
+            self._by_folder[folder] = options
+        return options
+
+    def _with_overrides(self, options: Options) -> Options:
+        return options._replace(**self._overrides)
+
+
+def _in_folder(folder: str) -> Options | None:
+    for name in ("recompute-lint.toml", ".recompute-lint.toml", "pyproject.toml"):
+        path = os.path.join(folder, name)
+        if os.path.isfile(path):
+            options = _read(path)
+            if options is not None:
+                return options
+    return None
+
+
+def _read_named(path: str) -> Options:
+    options = _read(path)
+    if options is None:
+        raise UsageError(f"{path}: has no [tool.recompute-lint]")
+    return options
+
+
+def _read(path: str) -> Options | None:
+    """The options in a configuration file; None for a pyproject.toml without our table."""
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from None
+    in_pyproject = os.path.basename(path) == "pyproject.toml"
+    if in_pyproject and b"recompute-lint" not in data:
+        return None
+    try:
+        import tomllib
+    except ImportError:  # Python 3.10
+        import tomli as tomllib  # type: ignore[no-redef]
+    try:
+        table = tomllib.loads(data.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: invalid TOML: {error}") from None
+    if in_pyproject:
+        table = table.get("tool", {}).get("recompute-lint")
+        if table is None:
+            return None
+    return from_table(table, path)
+
+
+def from_table(table: dict[str, Any], path: str) -> Options:
+    """The options that a configuration file's table gives.
+
+    Raises:
+        UsageError: a key is unknown, or a value of the wrong kind.
+    """
+    values: dict[str, Any] = {"root": os.path.dirname(os.path.abspath(path))}
+    for key, value in table.items():
+        if key not in KEYS:
+            close = nearest(key, KEYS)
+            raise UsageError(f"{path}: unknown key {key!r}" + (f"; did you mean {close!r}?" if close else ""))
+        where = f"{path}: {key}"
+        if key in _STRINGS:
+            if not isinstance(value, str):
+                raise UsageError(f"{where} must be a string")
+            values[key] = dialect(value, where) if key == "dialect" else value
+        elif key == "per-file-ignores":
+            if not isinstance(value, dict) or not all(isinstance(item, list) for item in value.values()):
+                raise UsageError(f"{where} must be a table of lists of codes")
+            values["per_file_ignores"] = tuple((glob, codes(item, where)) for glob, item in value.items())
+        else:
+            if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+                raise UsageError(f"{where} must be a list of strings")
+            values[key.replace("-", "_")] = tuple(value) if key == "exclude" else codes(value, where)
+    return Options(**values)

@@ -1,0 +1,24 @@
+"""The output formats, one module each: ``render(report) -> str``, the text that goes to standard output."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Protocol
+
+from ..engine import Report
+
+#: What ``--output-format`` takes. Each has a module ``<name>_format`` here.
+FORMATS = ("full", "concise", "json", "github", "gitlab", "junit", "sarif")
+
+
+class Format(Protocol):
+    """What the module of a format offers."""
+
+    def render(self, report: Report, *, color: bool) -> str:
+        """The whole report as text, without a summary."""
+        ...
+
+
+def load(name: str) -> Format:
+    """The module of the format ``name``."""
+    return import_module(f".{name}_format", __package__)  # type: ignore[return-value]

@@ -1,0 +1,12 @@
+"""One line a diagnostic, as editors and ``grep`` like it."""
+
+from __future__ import annotations
+
+from ..engine import Report
+
+
+def render(report: Report, *, color: bool) -> str:
+    """``path:line:column: CODE message``."""
+    return "".join(
+        f"{span.path}:{span.line}:{span.column}: {code} {message}\n" for span, code, message, *_ in report.diagnostics
+    )

@@ -1,0 +1,1 @@
+"""What is checked: one module per rule, and their registry."""

@@ -1,0 +1,71 @@
+"""Run every rule on one site."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..schemas.contract import Contract, Guard
+from ..sources.model import UNKNOWN, Site
+from . import registry
+from .finding import Finding
+
+#: Rules that look at a site by themselves. The others are called for the guard of the contract that was violated.
+_SITE_RULES = ("RCL113", "RCL201", "RCL202", "RCL204", "RCL206", "RCL207", "RCL208", "RCL209")
+
+#: Whoever breaks one of these has one wrong value, and what other guards make of that value is no second mistake.
+_VALUE_RULES = ("RCL101", "RCL102")
+
+
+def check(site: Site, contract: Contract, te: str | None = None) -> Iterator[Finding]:
+    """Yield every finding of ``site`` under ``contract``.
+
+    Args:
+        site: where a recompute configuration takes effect.
+        contract: the law of the Megatron-Core in use.
+        te: the release of Transformer Engine in use; None if that is unknown, and then nothing that depends on it is
+            reported.
+    """
+    wrong_types = list(registry.load("RCL110").check(site, contract))
+    yield from wrong_types
+    for refusal in site.refused:
+        yield from registry.load(refusal.code).refuse(refusal)
+    judged = {setting.name for finding in wrong_types for setting in finding.involved}
+    judged.update(refusal.setting.name for refusal in site.refused)
+    for guard in _violations(site, contract, judged, te):
+        yield from registry.load(guard.code).report(site, guard, contract)
+    yield from registry.load("RCL104").check(site, contract)
+    for code in _SITE_RULES:
+        for finding in registry.load(code).check(site, contract):
+            if not any(setting.name in judged for setting in finding.involved):
+                yield finding
+
+
+def instance_of(site: Site, contract: Contract) -> dict[str, Any]:
+    """What ``TransformerConfig`` gets from ``site``: its fields' values, without those that are unknown."""
+    instance = dict(contract.defaults) if site.closed else {}
+    for name, value in site.effective.items():
+        if value is UNKNOWN or (isinstance(value, list) and UNKNOWN in value):
+            instance.pop(name, None)
+        else:
+            instance[name] = value
+    return instance
+
+
+def _violations(site: Site, contract: Contract, judged: set[str], te: str | None) -> list[Guard]:
+    instance = instance_of(site, contract)
+    for name in judged:
+        instance.pop(name, None)
+    guards = [guard for guard in contract.violations(instance) if not guard.requires or _fails(guard.requires, te)]
+    bad = {guard.field for guard in guards if guard.code in _VALUE_RULES}
+    return [guard for guard in guards if guard.code in _VALUE_RULES or bad.isdisjoint(guard.fields)]
+
+
+def _fails(requires: dict[str, str], te: str | None) -> bool:
+    """Whether a requirement is known not to be met."""
+    wanted = requires.get("transformer-engine", "")
+    if te is None or not wanted.startswith(">="):
+        return False
+    from packaging.version import Version
+
+    return Version(te) < Version(wanted[2:])

@@ -1,0 +1,55 @@
+"""What a rule says, and the examples it carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ..sources.model import Setting, Span
+
+
+class Edit(NamedTuple):
+    """Replace the text at ``span`` by ``text``."""
+
+    span: Span
+    text: str
+
+
+class Fix(NamedTuple):
+    """A change that puts a finding right."""
+
+    #: What it does, in the imperative.
+    message: str
+    edits: tuple[Edit, ...]
+    #: Whether it can only do what the author meant. A fix that is not safe needs ``--unsafe-fixes``.
+    safe: bool
+
+
+class Finding(NamedTuple):
+    """One mistake, at the most specific place there is for it."""
+
+    code: str
+    message: str
+    span: Span
+    #: Where the rule has its facts from, or what makes the value wrong.
+    note: str = ""
+    #: What to write instead.
+    help: str = ""
+    #: The settings that make the mistake together, the one at ``span`` among them. When ``span`` is in a parent that is
+    #: not linted, the finding is shown at the one of them that is in the file linted.
+    involved: tuple[Setting, ...] = ()
+    fix: Fix | None = None
+
+
+class Example(NamedTuple):
+    """A small input with its right answer: a test, and part of the page that ``explain`` prints."""
+
+    text: str
+    #: The lines with a finding of this rule; none where the input is fine.
+    lines: tuple[int, ...] = ()
+    filename: str = "recipe.yaml"
+    #: Options, by the names of :class:`~recompute_lint.hooks.options.Options`.
+    options: Mapping[str, str] = MappingProxyType({})
+    #: What ``--fix --unsafe-fixes`` makes of it, where the rule has a fix.
+    fixed: str | None = None

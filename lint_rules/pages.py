@@ -1,0 +1,38 @@
+"""The pages of the rules: what ``explain`` prints, from the docstring and the examples of the rule's module."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+
+from . import registry
+from .finding import Example
+
+
+def summary(code: str) -> str:
+    """The first sentence of the rule's page."""
+    return _doc(code).partition("\n")[0]
+
+
+def page(code: str) -> str:
+    """The whole page."""
+    rule = registry.RULES[code]
+    module = registry.load(code)
+    fixable = ", fixable" if rule.fixable else ""
+    parts = [f"{code} {rule.name} ({rule.severity}{fixable})", _doc(code)]
+    parts.extend(_example("Example", example) for example in module.INVALID[:2])
+    parts.extend(_example("Fine", example) for example in module.VALID[:1])
+    return "\n\n".join(parts) + "\n"
+
+
+def _doc(code: str) -> str:
+    return inspect.cleandoc(registry.load(code).__doc__ or "")
+
+
+def _example(title: str, example: Example) -> str:
+    options = "".join(f" --{name} {value}" for name, value in example.options.items())
+    rows = []
+    for number, line in enumerate(example.text.splitlines(), 1):
+        rows.append(f"{line}    # <-- reported" if number in example.lines else line)
+    heading = f"{title} ({example.filename}{options})"
+    return f"{heading}\n{textwrap.indent(chr(10).join(rows), '    ')}"

@@ -1,0 +1,71 @@
+"""A recompute_granularity that is neither ``full`` nor ``selective`` nor null.
+
+What it does
+    Reports typos, other letter case, booleans, ``none``, and the names of methods and modules.
+
+Why is this bad
+    ``TransformerConfig.__post_init__`` raises ``ValueError``, once the job has its nodes. Where a framework assigns the
+    value after construction, nothing checks it and nothing is recomputed.
+
+Use instead
+    ``full`` recomputes whole layers, ``selective`` the modules of ``recompute_modules``; null (or no key) recomputes
+    nothing.
+
+Fix
+    The nearest valid name (unsafe: only the author knows what was meant).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..schemas.contract import Contract, Guard
+from ..sources.model import Refused, Site
+from ..sources.suggest import nearest
+from .finding import Example, Finding
+from .wording import from_guard, replace, shown
+
+VALID = (
+    Example("policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: selective\n"),
+    Example("policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"),
+)
+INVALID = (
+    Example(
+        "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: Full\n",
+        (4,),
+        fixed="policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: full\n",
+    ),
+    Example("policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: block\n", (4,)),
+    Example("policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: on\n", (4,)),
+    Example("policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: null\n", (4,)),
+)
+
+_ALLOWED = ("full", "selective")
+
+
+def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
+    """The finding for the guard that refuses the value."""
+    value = site.effective.get(guard.field)
+    message = f"{guard.field} is {shown(value)}, which is neither full nor selective"
+    fix = None
+    close = nearest(value, _ALLOWED) if isinstance(value, str) else None
+    setting = site.origin(guard.field)
+    if close:
+        help = f"write {close}"
+        if setting and not setting.computed:
+            fix = replace(setting.span, close, f"Write {close}", safe=False)
+    elif value in ("none", "None", "null", "off", "no", "", False):
+        help = "write null, or delete the key, to recompute nothing"
+    elif value in contract.modules:
+        help = f"write selective, and recompute_modules: [{value}]"
+    elif value in ("uniform", "block"):
+        help = f"write full, and recompute_method: {value}"
+    else:
+        help = "write full or selective"
+    yield from_guard(site, guard, contract, message, help=help, fix=fix)
+
+
+def refuse(refusal: Refused) -> Iterator[Finding]:
+    """The finding for a granularity that the framework's own code refuses."""
+    setting = refusal.setting
+    yield Finding("RCL101", refusal.message, setting.span, refusal.source, refusal.help, (setting,))

@@ -1,0 +1,74 @@
+"""A name in recompute_modules that the Megatron-Core in use does not know.
+
+What it does
+    Reports each wrong name at its own place, with the nearest valid one, or the release that brought it.
+
+Why is this bad
+    ``TransformerConfig.__post_init__`` fails an assertion. Where a framework assigns the list after construction,
+    nothing checks it, and a name nobody knows recomputes nothing, silently.
+
+Use instead
+    One of the modules that ``recompute-lint contract show`` lists.
+
+Fix
+    The nearest valid name (unsafe: only the author knows what was meant).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..schemas import store
+from ..schemas.contract import Contract, Guard
+from ..sources.model import Site
+from ..sources.suggest import nearest
+from .finding import Example, Finding
+from .wording import at, from_guard, item_span, replace, shown
+
+_HEAD = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: selective\n"
+
+VALID = (
+    Example(f"{_HEAD}    recompute_modules: [core_attn, mlp]\n"),
+    Example(f"{_HEAD}    recompute_modules: null\n"),
+    Example(f"{_HEAD}    recompute_modules: []\n"),
+)
+INVALID = (
+    Example(
+        f'{_HEAD}    recompute_modules: ["core_attn", "moe_atc"]\n',
+        (5,),
+        fixed=f'{_HEAD}    recompute_modules: ["core_attn", moe_act]\n',
+    ),
+    Example(f"{_HEAD}    recompute_modules:\n      - core_attn\n      - attention\n", (7,)),
+    Example(f"{_HEAD}    recompute_modules: [1, null]\n", (5, 5)),
+)
+
+
+def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
+    """One finding for each name that is not allowed."""
+    setting = site.origin(guard.field)
+    value = site.effective.get(guard.field)
+    for index, name in enumerate(value if isinstance(value, list) else []):
+        if name in contract.modules:
+            continue
+        span = item_span(setting, index) if setting else at(site, guard.field)
+        close = nearest(name, contract.modules) if isinstance(name, str) else None
+        fix = None
+        if close and setting and setting.items and not setting.computed:
+            fix = replace(span, close, f"Write {close}", safe=False)
+        finding = from_guard(
+            site,
+            guard,
+            contract,
+            f"{shown(name)} is not a module that megatron-core {contract.version} can recompute",
+            span=span,
+            help=_help(name, close, contract),
+            fix=fix,
+        )
+        yield finding._replace(note=f"it can recompute {', '.join(contract.modules)} ({guard.source})")
+
+
+def _help(name: object, close: str | None, contract: Contract) -> str:
+    since = store.index()["modules"].get(name) if isinstance(name, str) else None
+    if since and store.version_key(since) > store.version_key(contract.version):
+        return f"{name} came with megatron-core {since}"
+    return f"did you mean {close}?" if close else "delete it, or name one of these"

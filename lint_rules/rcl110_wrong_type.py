@@ -1,0 +1,130 @@
+"""A recompute setting whose value has the wrong type.
+
+What it does
+    Reports a string where a list of modules belongs, a list where a name belongs, ``"1"`` for 1, ``"false"`` for false.
+
+Why is this bad
+    Megatron-Core does not check types. A string of modules is read letter by letter, ``"false"`` is true, and a list is
+    compared with names and never equal.
+
+Use instead
+    A value of the right type.
+
+Fix
+    ``[moe]`` for ``moe``, 1 for ``"1"``, false for ``"false"`` (unsafe: it changes what the file means).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..schemas.contract import Contract
+from ..sources.model import UNKNOWN, Setting, Site
+from .finding import Example, Finding, Fix
+from .wording import replace, shown
+
+_HEAD = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: selective\n"
+_MODEL = (
+    "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\nrecompute_granularity: full\nrecompute_method: uniform\n"
+)
+
+VALID = (
+    Example(f"{_HEAD}    recompute_modules: [moe]\n"),
+    Example(f"{_MODEL}recompute_num_layers: 1\n"),
+)
+INVALID = (
+    Example(
+        f"{_HEAD}    recompute_modules: moe\n",
+        (5,),
+        fixed=f"{_HEAD}    recompute_modules: [moe]\n",
+    ),
+    Example(f"{_HEAD}    recompute_modules: {{moe: true}}\n", (5,)),
+    Example(f"{_HEAD}    recompute_modules: [[moe]]\n", (5,)),
+    Example(
+        f'{_MODEL}recompute_num_layers: "1"\n',
+        (6,),
+        fixed=f"{_MODEL}recompute_num_layers: 1\n",
+    ),
+    Example(
+        'policy:\n  megatron_cfg:\n    activation_checkpointing: "false"\n',
+        (3,),
+        fixed="policy:\n  megatron_cfg:\n    activation_checkpointing: false\n",
+    ),
+)
+
+_LETTERS = "a string where a list belongs: Megatron-Core would read it letter by letter"
+_BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+#: Every recompute field with the JSON type its value must have. A scalar that is no name is RCL101's or RCL102's.
+_TYPES = {
+    "recompute_granularity": "string",
+    "recompute_method": "string",
+    "recompute_num_layers": "integer",
+    "recompute_modules": "array",
+    "distribute_saved_activations": "boolean",
+    "moe_layer_recompute": "boolean",
+}
+
+
+def check(site: Site, contract: Contract) -> Iterator[Finding]:
+    """One finding for each value of a wrong type that reaches Megatron-Core or the framework's switch."""
+    for name, type_ in (*_TYPES.items(), *site.own_keys.items()):
+        setting = site.settings.get(name) or site.origins.get(name)
+        if setting is None or setting.value is None or setting.value is UNKNOWN:
+            continue
+        if name in site.own_keys or (name in site.effective and site.effective[name] == setting.value):
+            what = _mismatch(setting.value, type_)
+            if what:
+                source = contract.source_of(name) or site.source
+                yield _finding(setting, what, type_, f"declared as {_article(type_)}: {source}" if source else "")
+
+
+def _finding(setting: Setting, what: str, type_: str, note: str) -> Finding:
+    fix, help = _fix(setting, type_)
+    return Finding("RCL110", f"{setting.name} is {what}", setting.span, note, help, (setting,), fix)
+
+
+def _mismatch(value: Any, type_: str) -> str:
+    """What the value is, if it is not of the type; empty if it is, or if another rule says it better."""
+    if type_ == "array":
+        if isinstance(value, str):
+            return f"{shown(value)}, {_LETTERS}"
+        if not isinstance(value, list):
+            return f"{shown(value)}, not a list"
+        nested = [item for item in value if isinstance(item, (list, dict))]
+        return f"a list that holds {shown(nested[0])}, which is no name" if nested else ""
+    if isinstance(value, (list, dict)):
+        return f"{shown(value)}, not {_article(type_)}"
+    if type_ == "integer" and isinstance(value, str) and value.strip().isdigit():
+        return f"{shown(value)}, a string, not a number"
+    if type_ == "boolean" and isinstance(value, str):
+        return f"{shown(value)}, a string, and every string but the empty one counts as true"
+    return ""
+
+
+def _fix(setting: Setting, type_: str) -> tuple[Fix | None, str]:
+    value = setting.value
+    new = None
+    if type_ == "array" and isinstance(value, str) and value:
+        new = f"[{', '.join(value.replace(',', ' ').split())}]"
+    elif type_ == "string" and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+        new = value[0]
+    elif type_ == "integer" and isinstance(value, str):
+        new = value.strip()
+    elif type_ == "boolean" and isinstance(value, str) and value.lower() in _BOOLEANS:
+        new = shown(_BOOLEANS[value.lower()])
+    if new is None:
+        return None, f"write {_article(type_)}"
+    if setting.computed:
+        return None, f"make it {new}"
+    return replace(setting.span, new, f"Write {new}", safe=False), f"write {new}"
+
+
+def _article(type_: str) -> str:
+    return {
+        "array": "a list of module names",
+        "integer": "a whole number",
+        "string": "a name",
+        "boolean": "true or false",
+    }[type_]

@@ -1,0 +1,38 @@
+"""A setting that the framework's own checks refuse.
+
+What it does
+    Reports what a framework's argument checks forbid before Megatron-Core sees it: ``model_overrides`` that repeat a key
+    of ``megatron_cfg`` in NeMo-RL, and the like.
+
+Why is this bad
+    The framework raises an error, usually after the job has started.
+
+Use instead
+    What the help line says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..sources.model import Refused
+from .finding import Example, Finding
+
+VALID = (
+    Example(
+        "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    model_overrides:\n      num_layers: 2\n"
+    ),
+)
+INVALID = (
+    Example(
+        "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    model_overrides:\n"
+        "      recompute_granularity: full\n",
+        (5,),
+    ),
+)
+
+
+def refuse(refusal: Refused) -> Iterator[Finding]:
+    """The finding for one refusal."""
+    setting = refusal.setting
+    yield Finding("RCL111", refusal.message, setting.span, refusal.source, refusal.help, (setting,))

@@ -1,0 +1,41 @@
+"""A recompute field that the Megatron-Core in use has not got.
+
+What it does
+    Reports ``recompute_modules`` before 0.12, and any other recompute field that came later or went.
+
+Why is this bad
+    ``TransformerConfig`` refuses an unknown keyword argument; assigned as an attribute, it is read by nobody.
+
+Use instead
+    The fields of the release (``recompute-lint contract show``), or a release that has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..schemas import store
+from ..schemas.contract import Contract
+from ..sources.model import Site
+from .finding import Example, Finding
+
+_MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\nrecompute_granularity: selective\n"
+
+VALID = (Example(f"{_MODEL}recompute_modules: [mlp]\n", options={"mcore": "0.16.1"}),)
+INVALID = (Example(f"{_MODEL}recompute_modules: [mlp]\n", (5,), options={"mcore": "0.11.0"}),)
+
+
+def check(site: Site, contract: Contract) -> Iterator[Finding]:
+    """One finding for each such field that has a value."""
+    known = None
+    for name, value in site.effective.items():
+        if "recompute" not in name or name in contract.fields or value is None:
+            continue
+        setting = site.origin(name)
+        known = known or store.index()["fields"]
+        if setting is None or name not in known:
+            continue
+        since = known[name]
+        message = f"megatron-core {contract.version} has no {name}"
+        note = f"there is one from {since[0]} on" if since[1] is None else f"there is one from {since[0]} to {since[1]}"
+        yield Finding("RCL113", message, setting.key, note, "delete it, or use such a release", (setting,))

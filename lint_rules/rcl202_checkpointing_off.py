@@ -1,0 +1,34 @@
+"""Recomputation asked for while the framework's master switch is off.
+
+What it does
+    Reports a granularity or a list of modules, other than the documented defaults of the framework's own examples, in a
+    file whose effective ``activation_checkpointing`` is false. A child that only switches its parent's off is fine.
+
+Why is this bad
+    Nothing is recomputed, and the job runs out of memory that the settings were meant to save.
+
+Use instead
+    ``activation_checkpointing: true``, or no recompute settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..schemas.contract import Contract
+from ..sources.model import Site
+from .finding import Example, Finding
+from .ignored import dropped
+
+_OFF = "policy:\n  megatron_cfg:\n    activation_checkpointing: false\n"
+
+VALID = (Example(f"{_OFF}    recompute_granularity: full\n    recompute_modules: null\n"),)
+INVALID = (
+    Example(f"{_OFF}    recompute_granularity: selective\n", (4,)),
+    Example(f"{_OFF}    recompute_modules: [moe]\n", (4,)),
+)
+
+
+def check(site: Site, contract: Contract) -> Iterator[Finding]:
+    """At most one finding, at the first setting that asks."""
+    return dropped(site, "RCL202")

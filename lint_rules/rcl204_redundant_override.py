@@ -1,0 +1,81 @@
+"""A recompute setting with the value that is inherited anyway.
+
+What it does
+    Reports a key of a recipe that repeats what its parents give it. A recipe that restates a whole section, as published
+    examples do for their readers, is left alone.
+
+Why is this bad
+    It hides what the recipe changes, and when the parent changes, this recipe silently stays behind.
+
+Use instead
+    Delete the key.
+
+Fix
+    Deletes it (safe), where it has lines of its own and is not the mapping's only key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..schemas.contract import Contract
+from ..sources.model import UNKNOWN, Setting, Site
+from ..sources.settings import RECOMPUTE_KEYS
+from .finding import Edit, Example, Finding, Fix
+from .wording import shown
+
+#: So many other redundant keys at least make a restated section.
+_RESTATED = 5
+
+#: The tests of this rule take two files: tests/lint_rules/test_redundant_override.py.
+VALID = (Example("policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"),)
+INVALID: tuple[Example, ...] = ()
+
+
+def check(site: Site, contract: Contract) -> Iterator[Finding]:
+    """One finding for each key of this very file that changes nothing."""
+    redundant = [setting for setting in site.settings.values() if _repeats(setting, site.file)]
+    ours = [setting for setting in redundant if setting.name in RECOMPUTE_KEYS]
+    if not ours or _restates_section(site, len(redundant) - len(ours)):
+        return
+    for setting in ours:
+        assert setting.replaces is not None
+        inherited = setting.replaces.span
+        yield Finding(
+            "RCL204",
+            f"{setting.name} is {shown(setting.value)} already",
+            setting.key,
+            f"inherited from {inherited.path}:{inherited.line}",
+            "delete it",
+            (setting,),
+            _deletion(setting, site),
+        )
+
+
+def _repeats(setting: Setting, file: str) -> bool:
+    """Whether the file sets what it would inherit. Values that are computed may differ from one recipe to the next."""
+    inherited = setting.replaces
+    if inherited is None or setting.span.path != file or setting.computed or inherited.computed:
+        return False
+    known = setting.value is not UNKNOWN
+    return known and type(setting.value) is type(inherited.value) and setting.value == inherited.value
+
+
+def _restates_section(site: Site, others: int) -> bool:
+    """Whether most of the file's other keys here are redundant too: then it is written to be read by itself."""
+    own = sum(
+        setting.span.path == site.file and setting.name not in RECOMPUTE_KEYS for setting in site.settings.values()
+    )
+    return others >= _RESTATED and 2 * others >= own
+
+
+def _deletion(setting: Setting, site: Site) -> Fix | None:
+    """Delete the key's lines; None where it shares them with others or is alone in its mapping."""
+    others = [other for other in site.settings.values() if other.key.path == site.file and other is not setting]
+    end = max([setting.span.end_line, *(item.end_line for item in setting.items)])
+    if not others or any(setting.key.line <= other.key.line <= end for other in others):
+        return None
+    if setting.items and setting.items[-1].end_line == setting.items[-1].line == end != setting.items[-1].end_line:
+        return None
+    lines = setting.key._replace(column=1, end_line=end + 1, end_column=1)
+    return Fix("Delete the line", (Edit(lines, ""),), safe=True)

@@ -1,0 +1,74 @@
+"""A key that is nearly the name of a recompute setting.
+
+What it does
+    Reports keys such as ``recompute_module`` or ``recompute_granuarlity`` in a site's own mapping. Keys that Megatron-Core
+    or the framework has are never taken for another.
+
+Why is this bad
+    Nobody reads them, and nobody says so.
+
+Use instead
+    The right name.
+
+Fix
+    Renames the key (unsafe: the setting takes effect then).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from ..schemas import store
+from ..schemas.contract import Contract
+from ..sources.model import Site
+from ..sources.settings import RECOMPUTE_KEYS
+from ..sources.suggest import nearest
+from .finding import Example, Finding
+from .rcl208_deprecated_key import SUCCESSORS
+from .wording import replace
+
+_HEAD = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"
+
+VALID = (
+    Example(f"{_HEAD}    recompute_granularity: full\n"),
+    Example(f"{_HEAD}    recompute_kv_cache_after_weight_updates: true\n"),
+)
+INVALID = (
+    Example(
+        f"{_HEAD}    recompute_granuarlity: selective\n",
+        (4,),
+        fixed=f"{_HEAD}    recompute_granularity: selective\n",
+    ),
+    Example("policy:\n  megatron_cfg:\n    activation_checkpoint: true\n", (3,)),
+    Example(f"{_HEAD}    recompute-granularity: full\n", (4,)),
+)
+
+#: A key is a misspelling only while it is this close, in letters, to the right one.
+_TOLERANCE = 1 / 8
+
+
+def check(site: Site, contract: Contract) -> Iterator[Finding]:
+    """One finding for each such key."""
+    meant = frozenset({*site.own_keys, *(field for field in RECOMPUTE_KEYS if field in contract.fields)})
+    for name, setting in site.settings.items():
+        if name in contract.fields or name in RECOMPUTE_KEYS or name in SUCCESSORS:
+            continue
+        close = _meant(name, meant)
+        if close is None or name in store.index()["fields"]:
+            continue
+        yield Finding(
+            "RCL206",
+            f"nobody reads {name}",
+            setting.key,
+            contract.source_of(close) or site.source,
+            f"did you mean {close}?",
+            (setting,),
+            None if close in site.settings else replace(setting.key, close, f"Rename to {close}", safe=False),
+        )
+
+
+@lru_cache(maxsize=4096)
+def _meant(name: str, names: frozenset[str]) -> str | None:
+    """Recipes share most of their keys, so each is compared once a run."""
+    return nearest(name, sorted(names), _TOLERANCE)

@@ -1,0 +1,48 @@
+"""A recompute setting that has a successor.
+
+What it does
+    Reports ``moe_layer_recompute``, ``recompute_activations``, ``checkpoint_activations`` and NeMo's
+    ``activations_checkpoint_*`` while they are set to anything but false or null.
+
+Why is this bad
+    Megatron-Core warns of the first and will drop it; the others it never had, and frameworks translate them, or not.
+
+Use instead
+    ``recompute_granularity`` with ``recompute_modules``, ``recompute_method`` and ``recompute_num_layers``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..schemas.contract import Contract
+from ..sources.model import Site
+from .finding import Example, Finding
+
+_MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
+
+VALID = (Example(f"{_MODEL}recompute_granularity: null\nmoe_layer_recompute: false\n", options={"mcore": "0.16.1"}),)
+INVALID = (
+    Example(f"{_MODEL}num_moe_experts: 8\nmoe_layer_recompute: true\n", (5,), options={"mcore": "0.16.1"}),
+    Example(f"{_MODEL}recompute_activations: true\n", (4,)),
+)
+
+#: What each old key means in the terms of the new ones.
+SUCCESSORS = {
+    "moe_layer_recompute": "recompute_granularity: selective with recompute_modules: [moe]",
+    "recompute_activations": "recompute_granularity: selective",
+    "checkpoint_activations": "recompute_granularity: full",
+    "activations_checkpoint_granularity": "recompute_granularity",
+    "activations_checkpoint_method": "recompute_method",
+    "activations_checkpoint_num_layers": "recompute_num_layers",
+}
+
+
+def check(site: Site, contract: Contract) -> Iterator[Finding]:
+    """One finding for each old key that is set."""
+    for name in SUCCESSORS.keys() & site.settings.keys():
+        setting = site.settings[name]
+        if setting.value in (None, False) or (name == "moe_layer_recompute" and not contract.modules):
+            continue
+        note = contract.source_of(name)
+        yield Finding("RCL208", f"{name} is deprecated", setting.key, note, f"write {SUCCESSORS[name]}", (setting,))

@@ -1,0 +1,19 @@
+"""A parent that cannot be read.
+
+What it does
+    Reports a file that ``defaults:`` names and that is not there. What the recipe inherits is then unknown, and nothing
+    that depends on it is reported.
+
+Why is this bad
+    The framework stops with FileNotFoundError.
+
+Use instead
+    The right path, relative to the file that names it.
+"""
+
+from __future__ import annotations
+
+from .finding import Example
+
+VALID = (Example("policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"),)
+INVALID = (Example("defaults: nowhere.yaml\npolicy:\n  megatron_cfg:\n    activation_checkpointing: true\n", (1,)),)

@@ -1,0 +1,19 @@
+"""A file that cannot be read as text.
+
+What it does
+    Reports a file that is missing, locked, too large, or not UTF-8. The other files are linted all the same.
+
+Why is this bad
+    What cannot be read cannot be checked.
+
+Use instead
+    UTF-8.
+"""
+
+from __future__ import annotations
+
+from .finding import Example
+
+VALID = (Example("policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"),)
+#: A text cannot hold it: tests/sources/test_text.py writes the bytes.
+INVALID: tuple[Example, ...] = ()

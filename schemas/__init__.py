@@ -1,0 +1,1 @@
+"""What is valid: the contracts of Megatron-Core and the schemas of recipes."""

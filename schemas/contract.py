@@ -1,0 +1,115 @@
+"""One release's law: the JSON Schema of its ``TransformerConfig``, as far as recomputation is concerned."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from .screen import UnknownKeyword, matches
+
+
+class Guard(NamedTuple):
+    """One ``raise`` or ``assert`` of Megatron-Core: a branch of the schema's ``allOf``."""
+
+    #: The code of the rule that reports it.
+    code: str
+    #: Megatron-Core's own words; ``{field}`` stands for a value.
+    message: str
+    #: What it refuses, in short.
+    condition: str
+    #: ``megatron/core/transformer/transformer_config.py#L1155``.
+    source: str
+    #: The field that a finding is shown at.
+    field: str
+    #: The items of ``field`` that it is about; none when it is about the whole value.
+    items: tuple[str, ...]
+    #: Every field it looks at.
+    fields: tuple[str, ...]
+    #: Packages whose version settles it: it refuses only where the requirement is not met.
+    requires: dict[str, str]
+
+
+class Contract:
+    """A schema of ``schemas/mcore``, or one derived from a source tree.
+
+    Attributes:
+        version: the release, or what the user named the source tree.
+        schema: the JSON Schema (Draft 2020-12).
+    """
+
+    def __init__(self, version: str, schema: dict[str, Any]) -> None:
+        self.version = version
+        self.schema = schema
+        self._verdicts: dict[str, list[Guard]] = {}
+
+    @property
+    def modules(self) -> list[str]:
+        """The recompute modules there are, in the order of Megatron-Core's source."""
+        return self.schema.get("x-modules", [])
+
+    @property
+    def fields(self) -> dict[str, dict[str, Any]]:
+        """The fields that any guard looks at, with type, default and source."""
+        return self.schema["properties"]
+
+    @cached_property
+    def guards(self) -> list[Guard]:
+        """Every guard, in the order in which Megatron-Core runs them."""
+        return [_guard(branch) for branch in self.schema["allOf"]]
+
+    @cached_property
+    def defaults(self) -> dict[str, Any]:
+        """Megatron-Core's default of each field that has one."""
+        return {name: field["default"] for name, field in self.fields.items() if "default" in field}
+
+    def source_of(self, field: str) -> str:
+        """Where ``field`` is declared."""
+        return self.fields.get(field, {}).get("x-source", "")
+
+    def violations(self, instance: dict[str, Any]) -> list[Guard]:
+        """The guards that refuse ``instance``, a mapping of fields to JSON values; a missing field is unknown.
+
+        Nearly every configuration is valid, and that is found without loading ``jsonschema``. When something is wrong,
+        that library says what. Equal instances are judged once.
+        """
+        relevant = {name: value for name, value in instance.items() if name in self.fields}
+        key = repr(sorted(relevant.items()))
+        verdict = self._verdicts.get(key)
+        if verdict is None:
+            verdict = self._verdicts[key] = [] if self._is_clean(relevant) else self._judge(relevant)
+        return verdict
+
+    def _is_clean(self, instance: dict[str, Any]) -> bool:
+        try:
+            return all(
+                matches(branch, instance) for branch in self.schema["allOf"] if instance.keys() >= _must_have(branch)
+            )
+        except UnknownKeyword:
+            return False
+
+    def _judge(self, instance: dict[str, Any]) -> list[Guard]:
+        from jsonschema import Draft202012Validator
+
+        guards_only = {key: value for key, value in self.schema.items() if key != "properties"}
+        broken = {error.absolute_schema_path[1] for error in Draft202012Validator(guards_only).iter_errors(instance)}
+        return [guard for index, guard in enumerate(self.guards) if index in broken]
+
+
+def _must_have(branch: dict[str, Any]) -> set[str]:
+    """The fields without which a branch cannot be violated, as far as that can be seen at a glance."""
+    return set(branch.get("not", {}).get("required", ()))
+
+
+def _guard(branch: dict[str, Any]) -> Guard:
+    subject = branch["x-subject"]
+    item = subject.get("item")
+    return Guard(
+        branch["x-rule"],
+        branch["x-message"],
+        branch.get("x-condition", ""),
+        branch["x-source"],
+        subject["field"],
+        tuple(subject.get("items", (item,) if item else ())),
+        tuple(branch.get("x-fields", ())),
+        branch.get("x-requires", {}),
+    )

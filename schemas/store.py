@@ -1,0 +1,73 @@
+"""Find and load the contract for the Megatron-Core in use."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from .contract import Contract
+
+_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mcore")
+
+
+class UnknownRelease(ValueError):
+    """No contract is known for a release; the message names those that come near."""
+
+
+class Choice(NamedTuple):
+    """The contract to lint with."""
+
+    contract: Contract
+    #: Why this one, as the end of a sentence that names the release.
+    reason: str
+    #: Whether it was only assumed, since nothing tells which release the project uses.
+    assumed: bool
+
+
+@lru_cache(maxsize=1)
+def index() -> dict[str, Any]:
+    """The releases known, each with the file of its contract, and what came with which release."""
+    with open(os.path.join(_FOLDER, "index.json"), encoding="utf-8") as stream:
+        return json.load(stream)
+
+
+def releases() -> list[str]:
+    """Every release that has a contract, oldest first."""
+    return sorted(index()["releases"], key=version_key)
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    """What to sort releases by."""
+    return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
+
+
+def load(version: str) -> Contract:
+    """The contract of a release.
+
+    Raises:
+        UnknownRelease: there is no contract for it.
+    """
+    file = index()["releases"].get(version)
+    if file is None:
+        known = releases()
+        key = version_key(version)
+        near = sorted(known, key=lambda other: [abs(a - b) for a, b in zip(version_key(other), key, strict=False)])[:3]
+        raise UnknownRelease(
+            f"no contract for megatron-core {version}; the nearest known are {', '.join(near)} "
+            f"(known: {known[0]} to {known[-1]})"
+        )
+    with open(os.path.join(_FOLDER, file), encoding="utf-8") as stream:
+        return Contract(version, json.load(stream))
+
+
+def choose(requested: str | None = None) -> Choice:
+    """The contract that ``--mcore`` asks for, or the newest.
+
+    Raises:
+        UnknownRelease: what is asked for is not known.
+    """
+    if requested:
+        return Choice(load(requested), "as asked for", assumed=False)
+    return Choice(load(releases()[-1]), "the newest release known", assumed=True)

@@ -1,0 +1,1 @@
+"""How files are read: YAML with positions, inheritance, frameworks' dialects."""

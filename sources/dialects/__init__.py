@@ -1,0 +1,74 @@
+"""The frameworks whose files are understood, and how a file is matched with one.
+
+A dialect is a module with one function (see :mod:`.nemo_rl` for a whole one)::
+
+    def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None
+
+Adding one is adding its module and its line in :data:`DIALECTS`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from ..model import Problem, Site
+
+if TYPE_CHECKING:  # the table is looked at for every file, YAML is loaded for those that match
+    from ..reader import Document, Reader
+
+
+class Dialect(NamedTuple):
+    """A line of the table: what the framework is called and which files may be its own."""
+
+    name: str
+    module: str
+    #: A file that holds none of these is none of this framework's; they are searched for before anything is parsed.
+    needles: tuple[bytes, ...]
+    #: The kind of file, as :func:`~recompute_lint.sources.files.kind_of` names it.
+    kind: str = "yaml"
+
+
+class Reading(NamedTuple):
+    """What a dialect sees in a file."""
+
+    sites: list[Site]
+    #: What keeps the file from being read as the framework reads it.
+    problems: list[Problem]
+
+
+class DialectModule(Protocol):
+    """What a dialect's module offers."""
+
+    def read(self, document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
+        """Read the file, or return None when it is not one of this framework's; ``forced`` says that it is."""
+        ...
+
+
+#: Asked in this order; the first that recognizes a file reads it.
+DIALECTS = (
+    Dialect("nemo-rl", "nemo_rl", (b"megatron_cfg", b"defaults:", b'defaults":', b"defaults':")),
+    Dialect("transformer-config", "transformer_config", (b"recompute", b"checkpoint_activations")),
+)
+
+NAMES = tuple(dialect.name for dialect in DIALECTS)
+
+
+def candidates(data: bytes, kind: str, forced: str) -> list[Dialect]:
+    """The dialects that a file with the content ``data`` may be written in, judged by its kind and bytes alone."""
+    return [
+        dialect
+        for dialect in DIALECTS
+        if dialect.kind == kind
+        and (dialect.name == forced if forced else any(needle in data for needle in dialect.needles))
+    ]
+
+
+def read(document: Document, reader: Reader, dialects: list[Dialect], *, forced: bool) -> Reading:
+    """Read ``document`` with the first of ``dialects`` that takes it for its own."""
+    for dialect in dialects:
+        module: DialectModule = import_module(f".{dialect.module}", __package__)  # type: ignore[assignment]
+        reading = module.read(document, reader, forced=forced)
+        if reading is not None:
+            return reading
+    return Reading([], [])

@@ -1,0 +1,36 @@
+"""A flat mapping of ``TransformerConfig`` fields: a file that is unpacked into ``TransformerConfig(**fields)``.
+
+The values go in as they stand, and a field that is not there has Megatron-Core's default: the site is closed.
+"""
+
+from __future__ import annotations
+
+from ..model import Site
+from ..reader import Document, Reader
+from ..settings import settings_of
+from ..yaml_tree import Mapping
+from . import Reading
+
+#: ``TransformerConfig`` cannot be made without these (transformer_config.py has no default for them), so a mapping
+#: that has them all and a recompute key besides can hardly be anything else.
+_REQUIRED = ("num_layers", "hidden_size", "num_attention_heads")
+
+
+def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
+    """One site for each document that is such a mapping."""
+    sites = [
+        _site(document.path, root)
+        for root in document.roots
+        if isinstance(root, Mapping) and (forced or _is_recognized(root))
+    ]
+    return Reading(sites, []) if sites or forced else None
+
+
+def _is_recognized(root: Mapping) -> bool:
+    return all(name in root.entries for name in _REQUIRED) and any("recompute" in name for name in root.entries)
+
+
+def _site(path: str, root: Mapping) -> Site:
+    settings = settings_of(root, None)
+    effective = {name: setting.value for name, setting in settings.items()}
+    return Site("transformer-config", path, "", root.span, settings, effective, {}, closed=True)

@@ -1,0 +1,150 @@
+"""Find the files to lint below the paths that were asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from typing import Any
+
+#: The kind of a file by its ending. Others are not looked into when a folder is walked.
+_KINDS = {".yaml": "yaml", ".yml": "yaml"}
+
+#: Folders that hold no sources of the project, as ruff and others have them. Hidden ones are skipped besides.
+SKIPPED = frozenset(
+    {"__pycache__", "__pypackages__", "_build", "buck-out", "dist", "node_modules", "site-packages", "venv"}
+)
+
+
+def walk(paths: list[str], excluded: Callable[[str], bool], *, force_exclude: bool = False) -> Iterator[str]:
+    """Yield the files to lint, each once, folders in the order given and sorted within.
+
+    A file named by itself is yielded whatever it is called, unless ``force_exclude``. Below a folder, only files with a
+    known ending are, and what is hidden, in a virtual environment, excluded, or ignored by git is not.
+
+    Args:
+        paths: files and folders.
+        excluded: whether a path is excluded by an option.
+        force_exclude: whether that holds for files named by themselves, too.
+    """
+    seen: set[str] = set()
+    for path in paths:
+        path = os.path.normpath(path)
+        if not os.path.isdir(path):
+            if path not in seen and not (force_exclude and excluded(path)):
+                seen.add(path)
+                yield path
+            continue
+        for file in _below(path, excluded, _ignores_above(path), {os.path.realpath(path)}):
+            if file not in seen:
+                seen.add(file)
+                yield file
+
+
+def _below(folder: str, excluded: Callable[[str], bool], ignores: list[_Ignore], visited: set[str]) -> Iterator[str]:
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    if ignores and any(entry.name == ".gitignore" for entry in entries):
+        ignores = [*ignores, _Ignore.read(folder)]
+    for entry in entries:
+        name = entry.name
+        path = name if folder == "." else os.path.join(folder, name)
+        if name.startswith("."):
+            continue
+        is_folder = entry.is_dir()
+        if is_folder and (name in SKIPPED or os.path.exists(os.path.join(path, "pyvenv.cfg"))):
+            continue
+        if not is_folder and not kind_of(name):
+            continue
+        if excluded(path) or _ignored(ignores, path, is_folder):
+            continue
+        if not is_folder:
+            if entry.is_file():
+                yield path
+            continue
+        if entry.is_symlink():
+            real = os.path.realpath(path)
+            if real in visited or any(real.startswith(other + os.sep) for other in visited):
+                continue  # it leads to where we have been or will be
+            yield from _below(path, excluded, ignores, visited | {real})
+        else:
+            yield from _below(path, excluded, ignores, visited)
+
+
+class _Ignore:
+    """The patterns of one ``.gitignore``."""
+
+    def __init__(self, folder: str, lines: list[str]) -> None:
+        self._folder = os.path.abspath(folder)
+        self._spec: Any = None
+        self._lines = [line for line in lines if line.strip() and not line.startswith("#")]
+
+    @classmethod
+    def read(cls, folder: str) -> _Ignore:
+        try:
+            with open(os.path.join(folder, ".gitignore"), encoding="utf-8", errors="replace") as stream:
+                return cls(folder, stream.read().splitlines())
+        except OSError:
+            return cls(folder, [])
+
+    def verdict(self, path: str, is_folder: bool) -> bool | None:
+        """Whether the path is ignored; None where no pattern says."""
+        if not self._lines:
+            return None
+        if self._spec is None:
+            from pathspec import GitIgnoreSpec
+
+            self._spec = GitIgnoreSpec.from_lines(self._lines)
+        relative = os.path.relpath(os.path.abspath(path), self._folder).replace(os.sep, "/")
+        return self._spec.check_file(relative + "/" if is_folder else relative).include
+
+
+def _ignores_above(folder: str) -> list[_Ignore]:
+    """The ``.gitignore`` files from the repository's root down to the parent of ``folder``; none outside a repository.
+
+    Inside a repository the list is never empty, and that tells the walk to look for more of them.
+    """
+    current = os.path.abspath(folder)
+    above = []
+    while True:
+        if os.path.exists(os.path.join(current, ".git")):
+            found = [_Ignore(current, [])]
+            for parent in reversed(above):
+                if os.path.exists(os.path.join(parent, ".gitignore")):
+                    found.append(_Ignore.read(parent))
+            return found
+        parent = os.path.dirname(current)
+        if parent == current:
+            return []
+        current = parent
+        above.append(current)
+
+
+def _ignored(ignores: list[_Ignore], path: str, is_folder: bool) -> bool:
+    """The nearest file that has a pattern for the path decides."""
+    for ignore in reversed(ignores):
+        verdict = ignore.verdict(path, is_folder)
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def kind_of(path: str) -> str:
+    """``yaml`` or whatever else the file's name says it is; empty for a file that is not ours to read."""
+    return _KINDS.get(os.path.splitext(path)[1], "")
+
+
+def matches_any(path: str, patterns: tuple[str, ...], root: str = "") -> bool:
+    """Whether a glob matches the path, relative to ``root``, or its last part, or a folder above it."""
+    if not patterns:
+        return False
+    relative = os.path.relpath(path, root or ".").replace(os.sep, "/")
+    parts = relative.split("/")
+    prefixes = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
+    return any(
+        fnmatchcase(prefix, pattern) or fnmatchcase(part, pattern)
+        for pattern in (pattern.rstrip("/").removeprefix("./") for pattern in patterns)
+        for prefix, part in zip(prefixes, parts, strict=True)
+    )

@@ -1,0 +1,100 @@
+"""Resolve OmegaConf interpolations (``${policy.precision}``, ``${mul:2,${a.b}}``) with OmegaConf's own grammar.
+
+OmegaConf parses; what a reference or a resolver means is decided here, so that nothing is looked up in the
+environment and no resolver of the process that runs the linter is called.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from .model import UNKNOWN
+from .yaml_tree import Mapping, Sequence, Value, scalar, to_python
+
+#: NeMo-RL registers these (nemo_rl/utils/config.py, register_omegaconf_resolvers). Every other resolver is unknown.
+_RESOLVERS: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b: a + b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "max": lambda a, b: max(a, b),
+}
+
+#: Interpolations inside interpolations deeper than this are given up; a cycle ends here too.
+_MAX_DEPTH = 30
+
+_SEGMENT = re.compile(r"[^.\[\]]+")
+
+
+class _NotKnown(Exception):
+    """The value depends on something that only run time can tell."""
+
+
+def is_interpolation(value: object) -> bool:
+    """Whether OmegaConf would compute this value."""
+    return isinstance(value, str) and "${" in value
+
+
+def resolve(root: Mapping, path: tuple[str, ...], text: str) -> Any:
+    """The value of ``text``, found at ``path`` in ``root``; :data:`UNKNOWN` when only run time can tell."""
+    try:
+        return _resolve(root, path, text, 0)
+    except _NotKnown:
+        return UNKNOWN
+
+
+def _resolve(root: Mapping, path: tuple[str, ...], text: str, depth: int) -> Any:
+    from omegaconf.errors import GrammarParseError
+    from omegaconf.grammar_parser import parse
+    from omegaconf.grammar_visitor import GrammarVisitor
+
+    if depth > _MAX_DEPTH:
+        raise _NotKnown
+
+    def reference(key: Any, _memo: Any = None) -> Any:
+        # OmegaConf 2.4 hands over an object with the text in .raw, earlier ones the text
+        return _look_up(root, path, getattr(key, "raw", key), depth)
+
+    def resolver(name: str, args: tuple[Any, ...], args_str: tuple[str, ...]) -> Any:
+        function = _RESOLVERS.get(name)
+        if function is None:
+            raise _NotKnown
+        try:
+            return function(*args)
+        except (TypeError, ValueError, ArithmeticError):
+            raise _NotKnown from None
+
+    try:
+        tree = parse(text)
+        return GrammarVisitor(
+            node_interpolation_callback=reference, resolver_interpolation_callback=resolver, memo=set()
+        ).visit(tree)
+    except (GrammarParseError, RecursionError):
+        raise _NotKnown from None
+
+
+def _look_up(root: Mapping, path: tuple[str, ...], key: str, depth: int) -> Any:
+    """The value that the reference ``key`` names: absolute, or relative to ``path`` when it begins with dots."""
+    dots = len(key) - len(key.lstrip("."))
+    segments = _SEGMENT.findall(key)
+    where = (*path[: len(path) - dots], *segments) if dots else tuple(segments)
+    if dots > len(path):
+        raise _NotKnown
+    value: Value | None = root
+    for segment in where:
+        if isinstance(value, Mapping):
+            entry = value.entries.get(segment)
+            value = entry.value if entry else None
+        elif isinstance(value, Sequence) and segment.isdigit() and int(segment) < len(value.items):
+            value = value.items[int(segment)]
+        else:
+            value = None
+        if value is None:
+            raise _NotKnown
+    if isinstance(value, (Mapping, Sequence)):
+        return to_python(value)
+    found = scalar(value)
+    if found is UNKNOWN or found == "???":
+        raise _NotKnown
+    return _resolve(root, where, found, depth + 1) if is_interpolation(found) else found

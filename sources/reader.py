@@ -1,0 +1,94 @@
+"""Read files, and keep those that others name as their parents."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from .model import Problem
+from .text import decode, read_bytes
+
+if TYPE_CHECKING:
+    from .yaml_tree import Mapping, Value
+
+
+class Document:
+    """A file that was read. Its text is decoded, and parsed as YAML, when somebody first asks.
+
+    Args:
+        path: what the file is called in spans.
+        content: its bytes, or why there are none.
+    """
+
+    def __init__(self, path: str, content: bytes | Problem) -> None:
+        self.path = path
+        self._content = content
+
+    @cached_property
+    def _decoded(self) -> str | Problem:
+        return self._content if isinstance(self._content, Problem) else decode(self.path, self._content)
+
+    @cached_property
+    def _parsed(self) -> tuple[list[Value], list[Problem]]:
+        if isinstance(self._decoded, Problem):
+            return [], [self._decoded]
+        from .yaml_tree import parse
+
+        return parse(self._decoded, self.path)
+
+    @property
+    def text(self) -> str:
+        """The text; empty where it cannot be decoded."""
+        return "" if isinstance(self._decoded, Problem) else self._decoded
+
+    @property
+    def unreadable(self) -> Problem | None:
+        """Why there is no text (RCL904), if there is none."""
+        return self._decoded if isinstance(self._decoded, Problem) else None
+
+    @property
+    def roots(self) -> list[Value]:
+        """The YAML documents before the first syntax error."""
+        return self._parsed[0]
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What is wrong with the file as YAML, or that it cannot be read."""
+        return self._parsed[1]
+
+    @property
+    def root(self) -> Mapping | None:
+        """The first YAML document, if it is a mapping."""
+        first = self.roots[0] if self.roots else None
+        return first if hasattr(first, "entries") else None  # type: ignore[return-value]
+
+
+class Reader:
+    """The files of one run.
+
+    Parents are read and parsed once and kept. The files that are linted are not, so that memory does not grow with their
+    number; one that turns out to be a parent as well is read again.
+
+    Paths are compared as :func:`os.path.normpath` writes them; a path stays relative where it was given so.
+
+    Attributes:
+        memo: what dialects work out about a parent once for all who inherit from it, by path.
+    """
+
+    def __init__(self) -> None:
+        self._parents: dict[str, Document] = {}
+        self.memo: dict[str, Any] = {}
+
+    def linted(self, path: str, data: bytes) -> Document:
+        """The file at ``path``, whose content is ``data``."""
+        path = os.path.normpath(path)
+        return self._parents.get(path) or Document(path, data)
+
+    def document(self, path: str) -> Document:
+        """The file at ``path``, which another file names."""
+        path = os.path.normpath(path)
+        document = self._parents.get(path)
+        if document is None:
+            document = self._parents[path] = Document(path, read_bytes(path))
+        return document

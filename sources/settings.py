@@ -1,0 +1,126 @@
+"""Make settings out of mappings: what every dialect that reads YAML does with a site's keys."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .interpolation import is_interpolation, resolve
+from .model import UNKNOWN, Setting
+from .yaml_tree import Entry, Mapping, Sequence, Value, scalar, span_of, to_python
+
+#: The keys that decide about recomputation in one release of Megatron-Core or another, or in a framework over it.
+RECOMPUTE_KEYS = frozenset(
+    {
+        "activation_checkpointing",
+        "distribute_saved_activations",
+        "moe_layer_recompute",
+        "recompute_granularity",
+        "recompute_method",
+        "recompute_modules",
+        "recompute_num_layers",
+    }
+)
+
+
+class Resolver(NamedTuple):
+    """How interpolations in a mapping are resolved; a loader that has none gets no resolver.
+
+    Resolving is slow, so it is done for the keys that matter; the others' values are unknown.
+    """
+
+    #: The whole configuration, in which references are looked up.
+    root: Mapping
+    #: The keys that lead to the mapping.
+    path: tuple[str, ...]
+    #: The keys of the mapping that matter.
+    wanted: frozenset[str]
+
+
+def settings_of(mapping: Mapping, resolver: Resolver | None) -> dict[str, Setting]:
+    """The settings of all keys of ``mapping``, by key."""
+    return {name: setting(name, entry, resolver) for name, entry in mapping.entries.items()}
+
+
+def setting(name: str, entry: Entry, resolver: Resolver | None, *, inherits: bool = True) -> Setting:
+    """The setting that ``entry`` makes.
+
+    Args:
+        name: the key.
+        entry: the key's place and value.
+        resolver: how to resolve interpolations.
+        inherits: whether to tell what it replaces.
+    """
+    if entry.setting is not None:
+        return entry.setting
+    value = to_python(entry.value)
+    computed = resolver is not None and _is_computed(value)
+    if computed:
+        value = _compute(name, value, resolver)
+    items = tuple(map(place, entry.value.items)) if isinstance(entry.value, Sequence) else ()
+    replaces = None
+    if inherits and entry.below is not None:
+        replaces = setting(name, entry.below, resolver, inherits=False)
+    made = Setting(name, value, place(entry.value), span_of(entry.key), items, replaces, computed)
+    if inherits and not computed and (replaces is None or not replaces.computed):
+        entry.setting = made  # the same for everyone who inherits the entry
+    return made
+
+
+def _is_computed(value: Any) -> bool:
+    """Whether OmegaConf would put another value in the place of this one."""
+    return is_interpolation(value) or value == "???" or (isinstance(value, list) and any(map(is_interpolation, value)))
+
+
+def _compute(name: str, value: Any, resolver: Resolver | None) -> Any:
+    if resolver is None or name not in resolver.wanted or isinstance(value, list) or value == "???":
+        return UNKNOWN
+    return resolve(resolver.root, (*resolver.path, name), value)
+
+
+def place(value: Value) -> Any:
+    """The span of a value of whatever kind."""
+    return value.span if isinstance(value, (Mapping, Sequence)) else span_of(value)
+
+
+def find(value: Value, key: str) -> list[tuple[tuple[str, ...], Entry]]:
+    """Every entry called ``key`` below ``value`` whose value is a mapping, with the path of keys that leads to it.
+
+    List items count as keys ``"0"``, ``"1"``, ... The result for a mapping is kept with it, so that a parent's part of
+    a configuration is searched once for all its children.
+    """
+    if isinstance(value, Mapping):
+        if value.found is None:
+            value.found = []  # so that an alias to a mapping inside itself ends here
+            value.found = [
+                ((name, *path), found)
+                for name, entry in value.entries.items()
+                if not hasattr(entry.value, "start_mark")
+                for path, found in _within(name, entry, key)
+            ]
+        return value.found
+    if isinstance(value, Sequence):
+        return [
+            ((str(index), *path), found) for index, item in enumerate(value.items) for path, found in find(item, key)
+        ]
+    return []
+
+
+def _within(name: str, entry: Entry, key: str) -> list[tuple[tuple[str, ...], Entry]]:
+    here = [((), entry)] if name == key and isinstance(entry.value, Mapping) else []
+    return [*here, *find(entry.value, key)]
+
+
+def dotted(path: tuple[str, ...]) -> str:
+    """A path of keys as people write it: ``teachers[0].megatron_cfg``."""
+    text = ""
+    for key in path:
+        text += f"[{key}]" if key.isdigit() else f".{key}" if text else key
+    return text
+
+
+def scalar_text(value: Value) -> str | None:
+    """A scalar that is a string, or None."""
+    if isinstance(value, (Mapping, Sequence)):
+        return None
+    found = scalar(value)
+    return found if isinstance(found, str) else None

@@ -1,0 +1,62 @@
+"""Read a file as text, whatever bytes it holds."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import stat
+
+from .model import Problem, Span
+
+#: Files larger than this are not read: recipes are a few kilobytes, and a checkpoint may bear any name.
+MAX_BYTES = 16 * 2**20
+
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_LINE_BREAK = re.compile("\r\n|[\n\r]")
+
+
+def read_bytes(path: str) -> bytes | Problem:
+    """The content of the file at ``path``, or the RCL904 that says why there is none."""
+    try:
+        with open(path, "rb") as stream:
+            status = os.fstat(stream.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                return unreadable(path, "it is not a regular file")
+            if status.st_size > MAX_BYTES:
+                return unreadable(path, f"it is larger than {MAX_BYTES // 2**20} MiB")
+            return stream.read()
+    except OSError as error:
+        return unreadable(path, (error.strerror or str(error)).lower())
+
+
+def decode(path: str, data: bytes) -> str | Problem:
+    """Decode UTF-8, or UTF-16 with a byte order mark, and drop the mark."""
+    encoding = "utf-16" if data.startswith(_UTF16) else "utf-8-sig"
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line = before.count(b"\n") + 1
+        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace")) + 1
+        return Problem(
+            "RCL904",
+            f"not valid {error.encoding.upper()}: {error.reason}",
+            Span(path, line, column, line, column + 1),
+            help="save the file as UTF-8",
+        )
+
+
+def is_utf16(data: bytes) -> bool:
+    """Whether a search for ASCII bytes in ``data`` could miss text that is there."""
+    return data.startswith(_UTF16)
+
+
+def unreadable(path: str, why: str) -> Problem:
+    """The RCL904 for a file that cannot be read at all."""
+    return Problem("RCL904", f"cannot be read: {why}", Span(path, 1, 1, 1, 1))
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of ``text`` without their ends, as editors number them."""
+    return _LINE_BREAK.split(text)

@@ -1,0 +1,268 @@
+"""Compose YAML into trees of mappings that remember where everything stands.
+
+libyaml does the parsing and composing; this module flattens merge keys, finds duplicate keys, and turns scalars into
+values only when somebody asks for one (most are never asked for).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import yaml
+
+from .model import UNKNOWN, Problem, Span
+
+try:
+    from yaml._yaml import CParser as _Parser
+except ImportError:  # PyYAML built without libyaml: slower, and the same nodes
+
+    class _Parser(yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Parser, yaml.composer.Composer):  # type: ignore[no-redef]
+        def __init__(self, stream: Any) -> None:
+            yaml.reader.Reader.__init__(self, stream)
+            yaml.scanner.Scanner.__init__(self)
+            yaml.parser.Parser.__init__(self)
+            yaml.composer.Composer.__init__(self)
+
+
+class Mapping:
+    """A mapping of one file, or of several merged into one.
+
+    Attributes:
+        entries: by key, in order; the values are :class:`Mapping` objects or YAML's own scalar and sequence nodes.
+        span: where the mapping stands in the file that was merged last.
+        found: room for a search to keep its result, since parts of a tree are shared by all that inherit them.
+    """
+
+    __slots__ = ("entries", "found", "span")
+
+    def __init__(self, entries: dict[str, Entry], span: Span) -> None:
+        self.entries = entries
+        self.span = span
+        self.found: Any = None
+
+
+class Sequence(NamedTuple):
+    """A list. Its items are what a mapping's values are."""
+
+    items: list[Value]
+    span: Span
+
+
+Value: TypeAlias = "Mapping | Sequence | yaml.ScalarNode"
+
+
+class Entry:
+    """A key of a mapping with its value.
+
+    Attributes:
+        key: the key's node.
+        value: the key's value.
+        below: the entry of a parent file that this one replaces or is merged over.
+        setting: room for what the entry was made into, since it is shared by all that inherit it.
+    """
+
+    __slots__ = ("below", "key", "setting", "value")
+
+    def __init__(self, key: yaml.ScalarNode, value: Value, below: Entry | None = None) -> None:
+        self.key = key
+        self.value = value
+        self.below = below
+        self.setting: Any = None
+
+
+class _Stream:
+    """Text with a name: the parser writes the name into every mark it makes."""
+
+    __slots__ = ("name", "text")
+
+    def __init__(self, text: str, name: str) -> None:
+        self.text = text
+        self.name = name
+
+    def read(self, _size: int) -> str:
+        text, self.text = self.text, ""
+        return text
+
+
+class _Composer(_Parser):
+    """Composes nodes and leaves scalars unresolved.
+
+    The tag of an untagged node is ``(plain, quoted)`` as libyaml gives it for a scalar, and not a string.
+    """
+
+    def descend_resolver(self, _node: Any, _index: Any) -> None:
+        """Path resolvers are not used."""
+
+    def ascend_resolver(self) -> None:
+        """Path resolvers are not used."""
+
+    def resolve(self, _kind: Any, _value: Any, implicit: Any) -> Any:
+        """Keep what is needed to resolve the node later."""
+        return implicit
+
+
+def parse(text: str, path: str) -> tuple[list[Value], list[Problem]]:
+    """Parse every document of ``text``; ``path`` names it in spans.
+
+    Returns:
+        The documents before the first syntax error, and what is wrong: that error (RCL901) and duplicate keys
+        (RCL205).
+    """
+    problems: list[Problem] = []
+    documents: list[Value] = []
+    try:
+        composer = _Composer(_Stream(text, path))
+        try:
+            while composer.check_node():
+                documents.append(_Builder(problems).build(composer.get_node()))
+        finally:
+            composer.dispose()
+    except yaml.YAMLError as error:
+        problems.append(_syntax_error(error, path, text))
+    except RecursionError:
+        problems.append(Problem("RCL901", "nested too deeply to be read", Span(path, 1, 1, 1, 1)))
+    return documents, problems
+
+
+def _syntax_error(error: yaml.YAMLError, path: str, text: str) -> Problem:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    if mark is not None:
+        line, column = mark.line + 1, mark.column + 1
+        reason = getattr(error, "problem", None) or getattr(error, "context", None) or "invalid YAML"
+        context = getattr(error, "context", None)
+        note = context if context and context != reason else ""
+    else:  # a ReaderError: a character that YAML does not allow
+        position = min(getattr(error, "position", 0) or 0, len(text))
+        before = text[:position]
+        line, column = before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1
+        reason, note = getattr(error, "reason", None) or "invalid YAML", ""
+    return Problem("RCL901", f"invalid YAML: {reason}", Span(path, line, column, line, column + 1), note)
+
+
+class _Builder:
+    """Turns the nodes of one document into a tree. An alias becomes the very object that its anchor became."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self._problems = problems
+        self._built: dict[int, Value] = {}
+
+    def build(self, node: Any) -> Value:
+        if isinstance(node, yaml.ScalarNode):
+            return node
+        built = self._built.get(id(node))
+        if built is not None:
+            return built
+        if isinstance(node, yaml.SequenceNode):
+            sequence = Sequence([], span_of(node))
+            self._built[id(node)] = sequence
+            sequence.items.extend([self.build(item) for item in node.value])
+            return sequence
+        entries: dict[str, Entry] = {}
+        mapping = Mapping(entries, span_of(node))
+        self._built[id(node)] = mapping
+        merged: list[Mapping] = []
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                self.build(key)
+                continue
+            name = key.value
+            if name == "<<" and _is_plain(key):
+                merged[:0] = _merged_by(self.build(value))
+                continue
+            if name in entries:
+                self._problems.append(_duplicate(entries[name].key, key))
+            entries[name] = Entry(key, value if isinstance(value, yaml.ScalarNode) else self.build(value))
+        for other in merged:
+            for name, entry in other.entries.items():
+                entries.setdefault(name, entry)
+        return mapping
+
+
+def _merged_by(value: Value) -> list[Mapping]:
+    """The mappings that ``<<: value`` merges in, the one that wins first."""
+    if isinstance(value, Mapping):
+        return [value]
+    if isinstance(value, Sequence):
+        return [item for item in value.items if isinstance(item, Mapping)]
+    return []
+
+
+def _duplicate(first: yaml.ScalarNode, second: yaml.ScalarNode) -> Problem:
+    return Problem(
+        "RCL205",
+        f"{second.value!r} is given twice in this mapping",
+        span_of(second),
+        note=f"first given on line {first.start_mark.line + 1}; YAML keeps the last one silently, OmegaConf refuses",
+        help="keep one of the two",
+    )
+
+
+def span_of(node: Any) -> Span:
+    """Where a YAML node stands. A block collection, which has no end of its own, ends where it starts."""
+    start, end = node.start_mark, node.end_mark
+    if node.value and not getattr(node, "flow_style", True):
+        end = start
+    elif getattr(node, "style", None) in ("|", ">"):
+        end = start  # a block scalar's end is the start of whatever follows
+    return Span(start.name, start.line + 1, start.column + 1, end.line + 1, end.column + 1)
+
+
+def _is_plain(node: yaml.ScalarNode) -> bool:
+    tag: Any = node.tag
+    return tag is not None and not isinstance(tag, str) and bool(tag[0])
+
+
+def scalar(node: yaml.ScalarNode) -> Any:
+    """The value of a scalar as PyYAML reads it: ``yes`` is true, ``010`` is eight.
+
+    A scalar with a tag of an application (``!env X``) is :data:`UNKNOWN`.
+    """
+    if _is_plain(node):
+        return resolve_plain(node.value)
+    tag: Any = node.tag
+    if isinstance(tag, str) and tag not in ("!", "tag:yaml.org,2002:str"):
+        if tag.startswith("tag:yaml.org,2002:"):
+            value = resolve_plain(node.value)
+            return value if not isinstance(value, str) else UNKNOWN
+        return UNKNOWN
+    return node.value
+
+
+_resolved: dict[str, Any] = {}
+
+
+def resolve_plain(text: str) -> Any:
+    """What an untagged, unquoted scalar means."""
+    try:
+        return _resolved[text]
+    except KeyError:
+        value = _resolved[text] = _resolve_plain(text)
+        return value
+
+
+def _resolve_plain(text: str) -> Any:
+    resolver = _RESOLVER
+    tag = resolver.resolve(yaml.ScalarNode, text, (True, False))
+    kind = tag.rpartition(":")[2]
+    construct = getattr(_CONSTRUCTOR, f"construct_yaml_{kind}", None)
+    if kind in ("null", "bool", "int", "float") and construct is not None:
+        try:
+            return construct(yaml.ScalarNode(tag, text))
+        except (ValueError, IndexError):
+            return text
+    return text
+
+
+_RESOLVER = yaml.resolver.Resolver()
+_CONSTRUCTOR = yaml.constructor.SafeConstructor()
+
+
+def to_python(value: Value, depth: int = 0) -> Any:
+    """A tree as plain Python values, lists and dicts. What is nested absurdly deep, or in itself, is unknown."""
+    if isinstance(value, yaml.ScalarNode):
+        return scalar(value)
+    if depth > 50:
+        return UNKNOWN
+    if isinstance(value, Sequence):
+        return [to_python(item, depth + 1) for item in value.items]
+    return {name: to_python(entry.value, depth + 1) for name, entry in value.entries.items()}
