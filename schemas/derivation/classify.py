@@ -1,0 +1,122 @@
+"""What a guard tests: its rule code and the setting at which a finding is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import logic
+from .logic import Condition, Constraint
+
+GRANULARITY = "recompute_granularity"
+METHOD = "recompute_method"
+NUM_LAYERS = "recompute_num_layers"
+MODULES = "recompute_modules"
+
+#: The fields that switch recompute on or say how, from the most specific setting to the least.
+_SETTINGS = (MODULES, "moe_layer_recompute", "distribute_saved_activations", NUM_LAYERS, METHOD, GRANULARITY)
+
+
+def is_recompute(name: str) -> bool:
+    """Whether a field of the configuration belongs to recompute."""
+    return "recompute" in name or name == "distribute_saved_activations"
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """A guard as the table below sees it.
+
+    ``constraints`` are the tests of each field in every disjunct, ``modules`` the recompute modules that the guard names
+    in the order of the source, ``by_default`` tells that it is violated with the other features left at MCore's defaults.
+    """
+
+    constraints: dict[str, list[Constraint]]
+    modules: list[str]
+    requires: bool
+    by_default: bool
+    others: frozenset[str] = field(default_factory=frozenset)
+
+    def only(self, *names: str) -> bool:
+        """Whether the guard looks at no field but these."""
+        return set(self.constraints) <= set(names)
+
+    def tests(self, name: str) -> bool:
+        """Whether the guard looks at a field."""
+        return name in self.constraints
+
+    def missing(self, name: str) -> bool:
+        """Whether the guard is about a field that isn't set."""
+        return self.tests(name) and all(c.allowed == {logic.key(None)} for c in self.constraints[name])
+
+    def set(self, name: str) -> bool:
+        """Whether the guard is about a field that is set, whatever to."""
+        return self.tests(name) and all(c.excluded == {logic.key(None)} for c in self.constraints[name])
+
+    def not_among(self, name: str) -> bool:
+        """Whether the guard is about a field whose value is none of a list."""
+        return self.tests(name) and all(len(c.excluded) > 1 for c in self.constraints[name])
+
+    def unknown_items(self, name: str) -> bool:
+        """Whether the guard is about a list with an item that is none of a list."""
+        tests = self.constraints.get(name, [])
+        return any(atom.test == "outside" and wanted for test in tests for atom, wanted in test.literals)
+
+
+#: Rule code, and what a guard of that code tests. The first that fits is taken.
+_CODES: tuple[tuple[str, Callable[[Traits], Any]], ...] = (
+    ("RCL101", lambda t: t.only(GRANULARITY) and t.not_among(GRANULARITY)),
+    ("RCL102", lambda t: t.only(GRANULARITY, METHOD) and t.not_among(METHOD)),
+    ("RCL103", lambda t: t.only(GRANULARITY, METHOD) and t.missing(METHOD)),
+    ("RCL104", lambda t: t.only(GRANULARITY, NUM_LAYERS) and t.missing(NUM_LAYERS)),
+    ("RCL105", lambda t: t.only(GRANULARITY, NUM_LAYERS) and t.set(NUM_LAYERS)),
+    ("RCL106", lambda t: not t.others and t.unknown_items(MODULES)),
+    ("RCL107", lambda t: t.modules and (t.requires or t.by_default)),
+    ("RCL108", lambda t: t.modules),
+    ("RCL109", lambda t: any(t.tests(name) for name in _SETTINGS) and len(t.constraints) > 1),
+    ("RCL199", lambda t: True),
+)
+
+
+def code(traits: Traits) -> str:
+    """The rule code of a guard."""
+    return next(name for name, fits in _CODES if fits(traits))
+
+
+def traits(condition: list[Condition], modules: list[str], defaults: dict[str, Any]) -> Traits:
+    """What a guard is about.
+
+    Args:
+        condition: the conditions that together violate it.
+        modules: the recompute modules that its tests name.
+        defaults: MCore's default of every field that has one.
+    """
+    constraints: dict[str, list[Constraint]] = {}
+    for part in condition:
+        fields = logic.fields_of(part)
+        for name, constraint in logic.literals_of(part):
+            if name in fields:
+                constraints.setdefault(name, []).append(constraint)
+    others = frozenset(name for name in constraints if name not in _SETTINGS)
+    known = {name: defaults[name] for name in others if name in defaults}
+    by_default = bool(others) and all(_possible(part, known) for part in condition)
+    return Traits(constraints, modules, any(map(logic.requirements_of, condition)), by_default, others)
+
+
+def subject(traits: Traits) -> dict[str, Any]:
+    """The setting at which a finding is shown: the named modules, or else the most specific field that is set."""
+    if traits.modules:
+        named = {"item": traits.modules[0]} if len(traits.modules) == 1 else {"items": traits.modules}
+        return {"field": MODULES, **named}
+    read = [name for name in (*_SETTINGS, *sorted(traits.others)) if traits.tests(name) and not traits.missing(name)]
+    recompute = [name for name in read if is_recompute(name)]
+    return {"field": (recompute or [GRANULARITY])[0]}
+
+
+def _possible(condition: Condition, known: dict[str, Any]) -> bool:
+    """Whether a condition can hold where some fields have the values given."""
+
+    return any(
+        all(name not in known or constraint.holds(logic.key(known[name])) for name, constraint in conjunction)
+        for conjunction in logic.disjuncts(condition)
+    )

@@ -1,0 +1,128 @@
+"""Say in words what a guard tests, and what it says."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from .execute import Raise
+from .values import Cases, Choices, Const, Picked
+
+_NEGATED = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+}
+
+
+def condition_of(found: Raise) -> str:
+    """The violated condition as a Python-like expression: the tests on the way to a guard, and its own."""
+    terms: list[ast.expr] = []
+    for step in found.path:
+        if step.test is not None:
+            test = step.test if step.outcome else _negate(step.test)
+            terms += _conjuncts(_Inline(found.locals).visit(_copy(test)))
+    words = list(dict.fromkeys(_unparse(term) for term in terms))
+    return " and ".join(word for word in words if not _is_implied(word, words))
+
+
+def message_of(node: ast.Raise | ast.Assert) -> str:
+    """What a guard says, with the parts of f-strings as ``{field}``; empty where it says nothing."""
+    if isinstance(node, ast.Assert):
+        message = node.msg
+    else:
+        message = node.exc.args[0] if isinstance(node.exc, ast.Call) and node.exc.args else None
+    return re.sub(r"\s+", " ", _text(message)).strip() if message is not None else ""
+
+
+def _text(node: ast.expr) -> str:
+    match node:
+        case ast.Constant(value=str() as text):
+            return text
+        case ast.JoinedStr(values=parts):
+            return "".join(_text(part) for part in parts)
+        case ast.FormattedValue(value=value):
+            return "{" + ast.unparse(value).replace("self.", "") + "}"
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _text(left) + _text(right)
+    return "{" + ast.unparse(node).replace("self.", "") + "}"
+
+
+def _copy(node: ast.expr) -> ast.expr:
+    return ast.parse(ast.unparse(node), mode="eval").body
+
+
+def _negate(node: ast.expr) -> ast.expr:
+    """The negation of an expression, pushed inwards."""
+    match node:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return operand
+        case ast.BoolOp(op=op, values=parts):
+            return ast.BoolOp(op=ast.Or() if isinstance(op, ast.And) else ast.And(), values=[_negate(p) for p in parts])
+        case ast.Compare(left=left, ops=[op], comparators=right):
+            return ast.Compare(left=left, ops=[_NEGATED[type(op)]()], comparators=right)
+    return ast.UnaryOp(op=ast.Not(), operand=node)
+
+
+def _conjuncts(node: ast.expr) -> list[ast.expr]:
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+        return [term for part in node.values for term in _conjuncts(part)]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        pushed = _negate(node.operand)
+        return [node] if isinstance(pushed, ast.UnaryOp) else _conjuncts(pushed)
+    return [node]
+
+
+def _unparse(node: ast.expr) -> str:
+    text = ast.unparse(node)
+    return f"({text})" if isinstance(node, ast.BoolOp) else text
+
+
+def _is_implied(word: str, words: list[str]) -> bool:
+    """Whether a bare or ``is not None`` test is said again by a comparison of the same field with a constant."""
+    name = word.removesuffix(" is not None")
+    return name.isidentifier() and any(
+        other != word and other.startswith((f"{name} == '", f"{name} > ")) for other in words
+    )
+
+
+class _Inline(ast.NodeTransformer):
+    """Drops ``self.``, writes enum members as strings and replaces names of constants and of set operations."""
+
+    def __init__(self, locals_: dict[str, Cases]) -> None:
+        self.locals = locals_
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        """``self.x`` becomes ``x``, and ``SomeEnum.member`` a string."""
+        if isinstance(node.value, ast.Name):
+            if node.value.id == "self":
+                return ast.Name(id=node.attr)
+            if node.value.id[:1].isupper():
+                return ast.Constant(value=node.attr)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """A local variable becomes what it holds, where that is a constant or made from one list."""
+        cases = self.locals.get(node.id, ())
+        if len(cases) != 1:
+            return node
+        match cases[0][1]:
+            case Const(value) if isinstance(value, (str, tuple, list)):
+                return _literal(value)
+            case Picked(of, items, among):
+                operator = ast.BitAnd() if among else ast.Sub()
+                return ast.BinOp(left=ast.Name(id=of.field), op=operator, right=_literal(Choices(items)))
+        return node
+
+
+def _literal(value: Any) -> ast.expr:
+    text = "{" + ", ".join(map(repr, map(str, value))) + "}" if isinstance(value, Choices) else repr(value)
+    return ast.parse(text, mode="eval").body

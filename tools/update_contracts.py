@@ -1,0 +1,152 @@
+"""Derive the shipped contracts again: ``python tools/update_contracts.py [--cache FOLDER] [RELEASE ...]``.
+
+For every release, its wheel is downloaded with pip (once; the cache folder keeps it, unzipped), the contract is derived,
+and ``schemas/mcore`` gets one file per distinct contract and the index. Contracts are distinct that differ in anything
+but the release's number, so also where only lines moved. Nothing of Megatron-Core is imported or executed.
+
+Name a release to add it to those of the index; a new release is all that this command needs to be told.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from recompute_lint.schemas.derivation.classify import is_recompute  # noqa: E402
+from recompute_lint.schemas.derive import derive  # noqa: E402
+
+CONTRACTS = ROOT / "schemas" / "mcore"
+DEFAULT_CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "recompute-lint" / "megatron-core"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Write the contracts and the index; the exit status is 1 if a guard could not be translated."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("releases", nargs="*", help="releases to add to those of the index")
+    parser.add_argument("--cache", type=Path, default=DEFAULT_CACHE, help="folder for downloads (default: %(default)s)")
+    arguments = parser.parse_args(argv)
+    known = json.loads((CONTRACTS / "index.json").read_text(encoding="utf-8"))["releases"]
+    releases = sorted({*known, *arguments.releases}, key=as_numbers)
+    contracts = {release: derive(source_of(release, arguments.cache), release) for release in releases}
+    files = files_of(contracts)
+    for old in CONTRACTS.glob("*.json"):
+        old.unlink()
+    for name, contract in files.items():
+        (CONTRACTS / name).write_text(dumps(contract), encoding="utf-8")
+    index = json.dumps(index_of(contracts, files), indent=1)
+    (CONTRACTS / "index.json").write_text(index + "\n", encoding="utf-8")
+    untranslated = 0
+    for release, contract in contracts.items():
+        print(f"{release:8} {len(contract['allOf']):3} guards, {len(contract['x-modules']):2} modules")
+        for entry in contract["x-untranslated"]:
+            untranslated += 1
+            print(f"         not translated: line {entry['line']}: {entry['text']}")
+    print(f"{len(releases)} releases, {len(files)} contracts")
+    return 1 if untranslated else 0
+
+
+def as_numbers(release: str) -> tuple[int, ...]:
+    """A release's number as a tuple that sorts."""
+    return tuple(int(part) for part in release.split("."))
+
+
+def source_of(release: str, cache: Path) -> Path:
+    """The folder with a release's source, downloaded if the cache hasn't got it.
+
+    Raises:
+        subprocess.CalledProcessError: pip could not get it.
+    """
+    folder = cache / release
+    if (folder / "megatron" / "core").is_dir():
+        return folder
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache) as scratch:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--ignore-requires-python"]
+        wanted = f"megatron-core=={release}"
+        wheel = subprocess.run([*command, "--only-binary=:all:", "--dest", scratch, wanted], check=False)
+        if wheel.returncode == 0:
+            with zipfile.ZipFile(next(Path(scratch).glob("*.whl"))) as archive:
+                archive.extractall(folder)
+            return folder
+        # Some releases have no wheel. Pip insists on running the build of a source distribution, which may fail; what it
+        # unpacked before stays with --no-clean.
+        subprocess.run(
+            [*command, "--no-clean", "--dest", scratch, wanted],
+            check=False,
+            env={**os.environ, "TMPDIR": scratch},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        found = next(Path(scratch).glob("**/megatron/core/transformer/transformer_config.py"), None)
+        if found is None:
+            raise subprocess.CalledProcessError(wheel.returncode, command)
+        found.parents[2].rename(folder / "megatron")
+    return folder
+
+
+def files_of(contracts: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The distinct contracts by file name: that of the first release that has it."""
+    files: dict[str, dict[str, Any]] = {}
+    for release, contract in contracts.items():
+        if file_of(contract, files) is None:
+            files[f"{release}.json"] = contract
+    return files
+
+
+def file_of(contract: dict[str, Any], files: dict[str, dict[str, Any]]) -> str | None:
+    """The file that has a contract, whatever release it is of."""
+    ignored = ("$id", "title")
+    for name, other in files.items():
+        if all(contract[part] == other[part] for part in contract if part not in ignored):
+            return name
+    return None
+
+
+def index_of(contracts: dict[str, dict[str, Any]], files: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The index: each release's file, and the first release of each module and field (and the last, if dropped)."""
+    modules: dict[str, list[str]] = {}
+    fields: dict[str, list[str]] = {}
+    for release, contract in contracts.items():
+        for table, names in ((modules, contract["x-modules"]), (fields, filter(is_recompute, contract["properties"]))):
+            for name in names:
+                table.setdefault(name, []).append(release)
+    newest = list(contracts)[-1]
+
+    def span(having: list[str]) -> dict[str, str]:
+        return {"first": having[0]} if having[-1] == newest else {"first": having[0], "last": having[-1]}
+
+    return {
+        "releases": {release: file_of(contract, files) for release, contract in contracts.items()},
+        "modules": {name: having[0] for name, having in modules.items()},
+        "fields": {name: span(having) for name, having in fields.items()},
+    }
+
+
+def dumps(contract: dict[str, Any]) -> str:
+    """A contract as JSON: one line a field, and one line for each part of a guard, so that a diff reads well."""
+    lines = ["{"]
+    for name, value in contract.items():
+        end = "" if name == "x-untranslated" else ","
+        if name == "properties":
+            parts = [f"  {json.dumps(field)}: {json.dumps(schema)}" for field, schema in value.items()]
+            lines.append(' "properties": {\n' + ",\n".join(parts) + "\n }" + end)
+        elif name == "allOf":
+            parts = ["  {\n" + ",\n".join(f"   {json.dumps(k)}: {json.dumps(v)}" for k, v in b.items()) + "\n  }" for b in value]
+            lines.append(' "allOf": [\n' + ",\n".join(parts) + "\n ]" + end)
+        else:
+            lines.append(f" {json.dumps(name)}: {json.dumps(value)}{end}")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
