@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from .contract import Contract
 
@@ -14,16 +15,6 @@ _FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mcore")
 
 class UnknownRelease(ValueError):
     """No contract is known for a release; the message names those that come near."""
-
-
-class Choice(NamedTuple):
-    """The contract to lint with."""
-
-    contract: Contract
-    #: Why this one, as the end of a sentence that names the release.
-    reason: str
-    #: Whether it was only assumed, since nothing tells which release the project uses.
-    assumed: bool
 
 
 @lru_cache(maxsize=1)
@@ -43,6 +34,13 @@ def version_key(version: str) -> tuple[int, ...]:
     return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
 
 
+def released(version: str) -> str | None:
+    """The release known that ``version`` is, or is a candidate or build of (``0.17.0rc0``, ``0.16.1+abc``)."""
+    match = re.match(r"\d+(?:\.\d+)*", version.removeprefix("v").removeprefix("core_v"))
+    plain = match[0] if match else ""
+    return plain if plain in index()["releases"] else None
+
+
 def load(version: str) -> Contract:
     """The contract of a release.
 
@@ -60,14 +58,3 @@ def load(version: str) -> Contract:
         )
     with open(os.path.join(_FOLDER, file), encoding="utf-8") as stream:
         return Contract(version, json.load(stream))
-
-
-def choose(requested: str | None = None) -> Choice:
-    """The contract that ``--mcore`` asks for, or the newest.
-
-    Raises:
-        UnknownRelease: what is asked for is not known.
-    """
-    if requested:
-        return Choice(load(requested), "as asked for", assumed=False)
-    return Choice(load(releases()[-1]), "the newest release known", assumed=True)

@@ -22,6 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     rules.add_argument("--extend-select", metavar="CODES", help="these besides")
     rules.add_argument("--ignore", metavar="CODES", help="not these")
     add_contract_options(parser)
+    fixing = parser.add_argument_group("fixes")
+    fixing.add_argument("--fix", action="store_true", help="put right what can be put right safely")
+    fixing.add_argument("--unsafe-fixes", action="store_true", help="with --fix or --diff: also what may not be meant so")
+    fixing.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
     files = parser.add_argument_group("which files")
     files.add_argument("--exclude", metavar="GLOBS", action="append", help="leave these files and folders out")
     files.add_argument(
@@ -48,33 +52,110 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(namespace: argparse.Namespace) -> int:
     """Lint, report, and return the exit code."""
     try:
-        linter = Linter(configurations(namespace))
-        report = _lint(linter, namespace)
-        if not report.choices:
-            report.choices.append(linter.contract(linter.options_for(".")))
+        source = _Source(namespace)
+        if namespace.diff:
+            return _diff(source, namespace)
+        report, count = _fix(source, namespace) if namespace.fix else (source.lint(), 0)
     except (UsageError, store.UnknownRelease) as error:
         return fail(error)
+    except OSError as error:
+        return fail(UsageError(f"{error.filename}: cannot be written: {(error.strerror or str(error)).lower()}"))
+    if source.is_stdin and namespace.fix:
+        sys.stdout.buffer.write(source.given[source.paths[0]])
+        sys.stdout.flush()
+        return _exit_code(report, namespace)
     if namespace.statistics:
         text = _statistics(report)
     else:
         text = output.load(namespace.output_format).render(report, color=_color(namespace))
     if not namespace.quiet and (namespace.statistics or namespace.output_format in ("full", "concise")):
-        text += summary(report) + "\n"
+        text += summary(report, count) + "\n"
     try:
         _write(text, namespace.output_file)
     except OSError as error:
         return fail(UsageError(f"{namespace.output_file}: cannot be written: {(error.strerror or str(error)).lower()}"))
+    return _exit_code(report, namespace)
+
+
+def _exit_code(report: Report, namespace: argparse.Namespace) -> int:
     return 1 if report.diagnostics and not namespace.exit_zero else 0
 
 
-def _lint(linter: Linter, namespace: argparse.Namespace) -> Report:
-    if "-" in namespace.paths:
-        if namespace.paths != ["-"]:
-            raise UsageError("- stands for standard input and goes with no other path")
-        name = namespace.stdin_filename or "stdin.yaml"
-        return linter.run([name], {name: sys.stdin.buffer.read()})
-    files = linter.files(namespace.paths, force_exclude=namespace.force_exclude)
-    return linter.run(files, verbose=_say if namespace.verbose else None)
+class _Source:
+    """What is linted: paths, or standard input under a name."""
+
+    def __init__(self, namespace: argparse.Namespace) -> None:
+        self._namespace = namespace
+        self.is_stdin = "-" in namespace.paths
+        self.paths: list[str] = namespace.paths
+        self.given: dict[str, bytes] = {}
+        if self.is_stdin:
+            if namespace.paths != ["-"]:
+                raise UsageError("- stands for standard input and goes with no other path")
+            self.paths = [os.path.normpath(namespace.stdin_filename or "stdin.yaml")]
+            self.given[self.paths[0]] = sys.stdin.buffer.read()
+
+    def lint(self) -> Report:
+        """Lint anew: the files may have changed."""
+        linter = Linter(configurations(self._namespace), cache=not self._namespace.no_cache)
+        if self.is_stdin:
+            return linter.run(self.paths, self.given)
+        files = linter.files(self.paths, force_exclude=self._namespace.force_exclude)
+        return linter.run(files, verbose=_say if self._namespace.verbose else None)
+
+    def content(self, path: str) -> bytes:
+        """The bytes of a file that has findings."""
+        if path in self.given:
+            return self.given[path]
+        with open(path, "rb") as stream:
+            return stream.read()
+
+    def put(self, path: str, content: bytes) -> None:
+        """Replace a file's content."""
+        if self.is_stdin:
+            self.given[path] = content
+        else:
+            from ..fix import write_atomically
+
+            write_atomically(path, content)
+
+
+#: A fix may make room for another; one that goes on for longer than this goes round in circles.
+_ROUNDS = 10
+
+
+def _fix(source: _Source, namespace: argparse.Namespace) -> tuple[Report, int]:
+    """Put right what can be, and report the rest."""
+    from ..fix import fixed
+
+    report = source.lint()
+    total = 0
+    for _ in range(_ROUNDS):
+        results = fixed(report.diagnostics, source.content, unsafe=namespace.unsafe_fixes)
+        if not results:
+            break
+        for path, (content, count) in results.items():
+            source.put(path, content)
+            total += count
+        report = source.lint()
+    return report, total
+
+
+def _diff(source: _Source, namespace: argparse.Namespace) -> int:
+    """Print what fixes would change; exit 1 if they would change anything."""
+    from difflib import unified_diff
+
+    from ..fix import fixed
+
+    results = fixed(source.lint().diagnostics, source.content, unsafe=namespace.unsafe_fixes)
+    rows: list[str] = []
+    for path, (content, _) in sorted(results.items()):
+        before = source.content(path).decode("utf-8", "replace").splitlines(keepends=True)
+        after = content.decode("utf-8", "replace").splitlines(keepends=True)
+        for row in unified_diff(before, after, path, path):
+            rows.append(row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n")
+    _write("".join(rows), namespace.output_file)
+    return 1 if results and not namespace.exit_zero else 0
 
 
 def _say(text: str) -> None:
@@ -104,16 +185,17 @@ def _statistics(report: Report) -> str:
     return "".join(f"{count:6}  {code}  {RULES[code].name}\n" for code, count in rows)
 
 
-def summary(report: Report) -> str:
+def summary(report: Report, fixed: int = 0) -> str:
     """One line: what was found in how much, and what it was judged by."""
     law = "; ".join(f"megatron-core {choice.contract.version}, {choice.reason}" for choice in report.choices)
-    looked = f"{_count(report.files, 'file')}, {_count(report.sites, 'recompute site')} ({law})"
+    looked = f"{_count(report.files, 'file')}, {_count(report.sites, 'recompute site')}" + (f" ({law})" if law else "")
+    done = f"Fixed {_count(fixed, 'finding')}. " if fixed else ""
     if not report.diagnostics:
-        return f"No mistakes found in {looked}."
+        return f"{done}No mistakes found in {looked}."
     errors = sum(diagnostic.severity == "error" for diagnostic in report.diagnostics)
     warnings = len(report.diagnostics) - errors
     parts = [_count(number, word) for number, word in ((errors, "error"), (warnings, "warning")) if number]
-    return f"Found {' and '.join(parts)} in {looked}."
+    return f"{done}Found {' and '.join(parts)} in {looked}."
 
 
 def _count(number: int, word: str) -> str:

@@ -12,8 +12,12 @@ from ..options import Configurations, UsageError, codes, dialect
 def add_contract_options(parser: argparse.ArgumentParser) -> None:
     """Options that say what the files are linted against."""
     group = parser.add_argument_group("what is valid")
-    group.add_argument("--mcore", metavar="VERSION", help="the megatron-core in use")
+    group.add_argument("--mcore", metavar="VERSION", help="the megatron-core in use: a release, a source tree, or 'installed'")
     group.add_argument("--te", metavar="VERSION", help="the Transformer Engine in use")
+    group.add_argument(
+        "--facts", metavar="FIELD=VALUE", action="append", help="what is known of the model: num_moe_experts=8"
+    )
+    group.add_argument("--model", metavar="PATH", help="the model's Hugging Face config.json, or its folder")
     group.add_argument("--dialect", metavar="NAME", help="read every file as this framework's")
 
 
@@ -31,12 +35,14 @@ def configurations(namespace: argparse.Namespace) -> Configurations:
         UsageError: an option's value is wrong.
     """
     overrides: dict[str, Any] = {}
-    for name in ("mcore", "te"):
+    for name in ("mcore", "te", "model"):
         value = getattr(namespace, name, None)
         if value is not None:
             overrides[name] = value
     if getattr(namespace, "dialect", None) is not None:
         overrides["dialect"] = dialect(namespace.dialect, "--dialect")
+    if getattr(namespace, "facts", None):
+        overrides["facts"] = _facts(namespace.facts)
     for name in ("select", "extend_select", "ignore"):
         value = getattr(namespace, name, None)
         if value is not None:
@@ -44,6 +50,15 @@ def configurations(namespace: argparse.Namespace) -> Configurations:
     if getattr(namespace, "exclude", None):
         overrides["exclude"] = tuple(pattern for value in namespace.exclude for pattern in value.split(","))
     return Configurations(overrides, getattr(namespace, "config", None), isolated=getattr(namespace, "isolated", False))
+
+
+def _facts(statements: list[str]) -> tuple[tuple[str, Any], ...]:
+    from ...sources.facts import WrongFacts, parse
+
+    try:
+        return tuple(parse(part) for statement in statements for part in statement.split(","))
+    except WrongFacts as error:
+        raise UsageError(f"--facts: {error}") from None
 
 
 def fail(error: Exception) -> int:

@@ -32,7 +32,7 @@ def run(namespace: argparse.Namespace) -> int:
         broken = False
         for file in linter.files(namespace.paths):
             sites, problems = linter.sites(file)
-            contract = linter.contract(linter.options_for(file)).contract
+            contract = linter.contract(file).contract
             found.extend(_site(site, contract.defaults) for site in sites)
             for code, message, span, *_ in problems:
                 broken = True

@@ -1,0 +1,105 @@
+"""Print a table of recipes and Megatron-Core releases: ok, or the first mistake."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from ...lint_rules.check import check
+from ...lint_rules.registry import RULES
+from ...schemas import store
+from ...schemas.choose import Choice
+from ...schemas.contract import Contract
+from ..engine import Linter
+from .common import UsageError, add_configuration_options, add_contract_options, configurations, fail
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("paths", nargs="+", metavar="PATHS", help="files and folders")
+    parser.add_argument(
+        "--releases", metavar="FROM..TO", default="", help="such as 0.12..0.19 (default: the newest of each series)"
+    )
+    parser.add_argument("--all", action="store_true", help="list the recipes that are ok everywhere, too")
+    parser.add_argument("--output-format", choices=("text", "markdown", "json"), default="text")
+    add_contract_options(parser)
+    add_configuration_options(parser)
+
+
+def run(namespace: argparse.Namespace) -> int:
+    """Print the table and return the exit code: 1 if a recipe fails on the release that its project uses."""
+    try:
+        if ".." in (namespace.mcore or ""):
+            namespace.releases, namespace.mcore = namespace.mcore, None
+        versions = _versions(namespace.releases)
+        linter = Linter(configurations(namespace))
+        contracts = [store.load(version) for version in versions]
+        rows: list[tuple[str, list[str]]] = []
+        failing = False
+        choices: dict[Choice, None] = {}
+        for file in linter.files(namespace.paths):
+            sites, _ = linter.sites(file)
+            if not sites:
+                continue
+            choice = linter.contract(file)
+            choices[choice] = None
+            te = linter.options_for(file).te or None
+            cells = [_first(sites, contract, te) for contract in contracts]
+            failing = failing or _first(sites, choice.contract, te) != "ok"
+            if namespace.all or set(cells) != {"ok"}:
+                rows.append((file, cells))
+    except (UsageError, store.UnknownRelease) as error:
+        return fail(error)
+    _print(namespace.output_format, versions, rows)
+    if namespace.output_format != "json":
+        used = "; ".join(f"{choice.contract.version}, {choice.reason}" for choice in choices)
+        print(f"{'' if rows else 'Every recipe is ok everywhere. '}In use: megatron-core {used}." if used else "No recipes.")
+    return 1 if failing else 0
+
+
+def _versions(wanted: str) -> list[str]:
+    """The releases that are compared: those in the range, or the newest of each series with other checks than before.
+
+    Raises:
+        UsageError: there is none in the range.
+    """
+    known = store.releases()
+    if wanted:
+        first, _, last = wanted.partition("..")
+        low, high = store.version_key(first), store.version_key(last or first)
+        known = [
+            version
+            for version in known
+            if store.version_key(version)[: len(low)] >= low and store.version_key(version)[: len(high)] <= high
+        ]
+        if not known:
+            raise UsageError(f"no release known is in {wanted}; known are {store.releases()[0]} to {store.releases()[-1]}")
+    newest = {store.version_key(version)[:2]: version for version in known}
+    return list(newest.values())
+
+
+def _first(sites: list, contract: Contract, te: str | None) -> str:
+    """The code of the first error, ``ok`` if there is none."""
+    for site in sites:
+        for finding in check(site, contract, te):
+            if (finding.severity or RULES[finding.code].severity) == "error":
+                return finding.code
+    return "ok"
+
+
+def _print(format: str, versions: list[str], rows: list[tuple[str, list[str]]]) -> None:
+    if format == "json":
+        import json
+
+        print(json.dumps([{"file": file, **dict(zip(versions, cells, strict=True))} for file, cells in rows], indent=2))
+        return
+    if not rows:
+        return
+    table = [["recipe", *versions], *([file, *cells] for file, cells in rows)]
+    if format == "markdown":
+        table.insert(1, ["---"] * len(table[0]))
+        sys.stdout.write("".join(f"| {' | '.join(row)} |\n" for row in table))
+        return
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    for row in table:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

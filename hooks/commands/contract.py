@@ -1,0 +1,116 @@
+"""Show what a Megatron-Core release allows, compare two, or derive a contract from a source tree."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+
+from ...lint_rules.registry import RULES
+from ...schemas import store
+from ...schemas.choose import choose
+from ...schemas.contract import Contract
+from ...schemas.detect import project_root
+from .common import UsageError, fail
+
+_RELEASE = "a release, a source tree, or 'installed'"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    show = actions.add_parser("show", help="modules and checks of a release", description="Show a contract.")
+    show.add_argument("release", nargs="?", default="", help=f"{_RELEASE} (default: the one in use here)")
+    show.add_argument("--output-format", choices=("text", "json"), default="text", help="json prints the JSON Schema")
+    diff = actions.add_parser("diff", help="what changed between two", description="Compare two contracts.")
+    diff.add_argument("old", help=_RELEASE)
+    diff.add_argument("new", help=_RELEASE)
+    derive = actions.add_parser("derive", help="a contract from a source tree", description="Derive a contract.")
+    derive.add_argument("path", help="a checkout of Megatron-LM, an unzipped wheel, or a site-packages folder")
+    derive.add_argument("-o", "--output", metavar="FILE", help="write the JSON Schema there")
+    for action in (show, diff):
+        action.add_argument("--no-cache", action="store_true", help="do not keep contracts derived from a source tree")
+
+
+def run(namespace: argparse.Namespace) -> int:
+    """Run the action and return the exit code."""
+    try:
+        if namespace.action == "show":
+            return _show(namespace)
+        if namespace.action == "diff":
+            return _diff(namespace)
+        return _derive(namespace)
+    except (UsageError, store.UnknownRelease) as error:
+        return fail(error)
+
+
+def _load(release: str, namespace: argparse.Namespace) -> Contract:
+    return choose(release, project_root("."), cache=not namespace.no_cache).contract
+
+
+def _show(namespace: argparse.Namespace) -> int:
+    contract = _load(namespace.release, namespace)
+    if namespace.output_format == "json":
+        print(json.dumps(contract.schema, indent=1))
+        return 0
+    print(f"megatron-core {contract.version}")
+    print("\nModules that can be recomputed:")
+    since = store.index()["modules"]
+    for module in contract.modules:
+        print(f"  {module:20} since {since[module]}" if module in since else f"  {module}")
+    if not contract.modules:
+        print("  none: there is no recompute_modules yet")
+    print("\nFields:")
+    for name, field in contract.fields.items():
+        if "recompute" in name or name == "distribute_saved_activations":
+            print(f"  {name:30} default {json.dumps(field.get('default')):8} {field.get('x-source', '')}")
+    print("\nWhat is refused:")
+    for guard in contract.guards:
+        requires = "".join(f"; unless {name} {wanted}" for name, wanted in guard.requires.items())
+        print(f"  {guard.code} {RULES[guard.code].name}: {guard.condition}{requires}\n{'':9}{guard.source}")
+    for text in contract.schema.get("x-untranslated", ()):
+        print(f"  not translated, line {text['line']}: {text['text']}")
+    return 0
+
+
+def _diff(namespace: argparse.Namespace) -> int:
+    from ...schemas.compare import compare
+
+    old, new = _load(namespace.old, namespace), _load(namespace.new, namespace)
+    sections = compare(old, new)
+    print(f"megatron-core {old.version} -> {new.version}")
+    for title, rows in sections:
+        print(f"\n{title}:")
+        for row in rows:
+            print(f"  {row}")
+    if not sections:
+        print("\nNothing that concerns recomputation changed.")
+    return 0
+
+
+def _derive(namespace: argparse.Namespace) -> int:
+    from ...schemas.derive import NotMegatron, derive
+
+    try:
+        schema = derive(namespace.path)
+    except NotMegatron as error:
+        raise UsageError(f"{namespace.path}: {error}") from None
+    except (OSError, SyntaxError, UnicodeDecodeError) as error:
+        raise UsageError(f"{namespace.path}: its source cannot be read: {error}") from None
+    for entry in schema.get("x-untranslated", ()):
+        print(f"recompute-lint: warning: line {entry['line']} is not translated: {entry['text']}", file=sys.stderr)
+    text = json.dumps(schema, indent=1) + "\n"
+    if not namespace.output:
+        sys.stdout.write(text)
+        return 0
+    from ..fix import write_atomically
+
+    try:
+        if not os.path.exists(namespace.output):
+            with open(namespace.output, "x", encoding="utf-8"):
+                pass
+        write_atomically(namespace.output, text.encode())
+    except OSError as error:
+        raise UsageError(f"{namespace.output}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+    return 0

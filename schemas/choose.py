@@ -1,0 +1,93 @@
+"""Choose the contract to lint with: what was asked for, what the project uses, or the newest."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from . import store
+from .contract import Contract
+
+
+class Choice(NamedTuple):
+    """The contract to lint with."""
+
+    contract: Contract
+    #: Why this one, as the end of a sentence that names the release.
+    reason: str
+    #: Whether it was only assumed, since nothing tells which release the project uses.
+    assumed: bool = False
+
+
+def choose(requested: str, root: str, *, cache: bool = True) -> Choice:
+    """The contract to lint with.
+
+    Args:
+        requested: a release, a source tree, or ``installed``; empty to look into the project.
+        root: the project's folder.
+        cache: whether a contract derived from a source tree is kept for the next run.
+
+    Raises:
+        store.UnknownRelease: what is asked for is not known.
+    """
+    from . import detect
+
+    if requested == "installed":
+        for hint in detect.hints(root):
+            if hint.where.startswith("installed") or hint.where == "this source tree":
+                return _follow(hint, cache) or _newest(root)
+        raise store.UnknownRelease("no megatron-core is installed here; name a release or a source tree instead")
+    if requested:
+        if os.path.isdir(requested):
+            return Choice(_derived(requested, cache), "the source tree asked for")
+        release = store.released(requested)
+        if release:
+            return Choice(store.load(release), _as(release, requested, "as asked for"))
+        return Choice(store.load(requested), "as asked for")  # which says what is known
+    for hint in detect.hints(root):
+        choice = _follow(hint, cache)
+        if choice is not None:
+            return choice
+    return _newest(root)
+
+
+def _newest(root: str) -> Choice:
+    return Choice(store.load(store.releases()[-1]), "the newest release known", assumed=True)
+
+
+def _follow(hint: detect.Hint, cache: bool) -> Choice | None:
+    """The contract that a hint leads to, if one is known."""
+    if hint.version:
+        release = store.released(hint.version)
+        if release:
+            return Choice(store.load(release), _as(release, hint.version, hint.where))
+    if hint.path:
+        try:
+            return Choice(_derived(hint.path, cache), hint.where)
+        except store.UnknownRelease:
+            return None
+    if hint.specifier:
+        release = _newest_inside(hint.specifier)
+        if release:
+            return Choice(store.load(release), f"the newest known with {hint.where}")
+    return None
+
+
+def _as(release: str, version: str, reason: str) -> str:
+    return reason if version.removeprefix("v") == release else f"for {version}, {reason}"
+
+
+def _newest_inside(specifier: str) -> str | None:
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+    try:
+        allowed = SpecifierSet(specifier)
+    except InvalidSpecifier:
+        return None
+    return next((release for release in reversed(store.releases()) if allowed.contains(release)), None)
+
+
+def _derived(path: str, cache: bool) -> Contract:
+    from .tree_cache import derived
+
+    return derived(path, keep=cache)

@@ -1,0 +1,170 @@
+"""Which Megatron-Core a project uses, as its files tell it. Nothing is imported or run."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+#: What makes a folder a project's root, the surest first.
+_ROOTS = (".git", "pyproject.toml", "setup.py")
+
+_CONFIG = os.path.join("megatron", "core", "transformer", "transformer_config.py")
+
+#: Lock files are long; nothing longer than this is read.
+_MAX_BYTES = 32 * 2**20
+
+_LOCKED = (
+    r'(?m)^\[\[package\]\]\s+name\s*=\s*"megatron[-_]core"\s+(?:version\s*=\s*"(?P<version>[^"]+)")?'
+    r'(?:\s*source\s*=\s*\{[^}\n]*(?:editable|directory|path)\s*=\s*"(?P<path>[^"]+)")?'
+)
+_PINNED = (
+    r"""(?im)(?:^|["'\s])megatron[-_.]core\s*(?:\[[^\]]*\])?\s*(?P<spec>(?:[=<>!~]=?=?\s*[\w.*+!]+\s*,?\s*)+)"""
+)
+_REFERENCE = r"Megatron-LM(?:\.git)?@core_[rv](?P<version>\d+\.\d+\.\d+)"
+_SUBMODULE = r"(?m)^\s*path\s*=\s*(?P<path>.+?)\s*$"
+
+
+class Hint(NamedTuple):
+    """What a file says about the Megatron-Core in use: one of version, specifier and path."""
+
+    #: The file or folder that says it, relative to the project.
+    where: str
+    version: str = ""
+    #: A range (PEP 440), where there is no single version.
+    specifier: str = ""
+    #: A source tree.
+    path: str = ""
+
+
+def project_root(path: str) -> str:
+    """The folder of the project that ``path`` belongs to: the nearest repository, else the nearest Python project.
+
+    Where there is neither, the file's own folder.
+    """
+    start = os.path.abspath(path)
+    if not os.path.isdir(start):
+        start = os.path.dirname(start)
+    nearest = ""
+    current = start
+    while True:
+        for name in _ROOTS:
+            if os.path.exists(os.path.join(current, name)):
+                if name == ".git":
+                    return current
+                nearest = nearest or current
+        parent = os.path.dirname(current)
+        if parent == current:
+            return nearest or start
+        current = parent
+
+
+def hints(root: str) -> Iterator[Hint]:
+    """Everything in a project that tells its Megatron-Core, the surest first."""
+    if os.path.isfile(os.path.join(root, _CONFIG)):
+        yield Hint("this source tree", path=root)
+    yield from _installed(root)
+    for name in ("uv.lock", "poetry.lock"):
+        yield from _locked(root, name)
+    for name in _requirement_files(root):
+        yield from _pinned(root, name)
+    yield from _submodules(root)
+
+
+def installed() -> Iterator[Hint]:
+    """The Megatron-Core installed where this Python, or the active virtual environment, looks for packages."""
+    folders = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
+    active = os.environ.get("VIRTUAL_ENV")
+    if active:
+        folders = [*_site_packages(active), *folders]
+    for folder in folders:
+        yield from _in_site_packages(folder, folder)
+
+
+def _installed(root: str) -> Iterator[Hint]:
+    for name in (".venv", "venv"):
+        for folder in _site_packages(os.path.join(root, name)):
+            yield from _in_site_packages(folder, os.path.relpath(folder, root))
+    yield from installed()
+
+
+def _site_packages(environment: str) -> list[str]:
+    library = os.path.join(environment, "lib")
+    try:
+        names = sorted(name for name in os.listdir(library) if name.startswith("python"))
+    except OSError:
+        return []
+    return [os.path.join(library, name, "site-packages") for name in names]
+
+
+def _in_site_packages(folder: str, shown: str) -> Iterator[Hint]:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        if name.startswith("megatron_core-") and name.endswith(".dist-info"):
+            version = name.removeprefix("megatron_core-").removesuffix(".dist-info")
+            yield Hint(f"installed in {shown}", version=version, path=folder)
+
+
+def _locked(root: str, name: str) -> Iterator[Hint]:
+    for match in re.finditer(_LOCKED, _read(root, name)):
+        path = os.path.join(root, match["path"]) if match["path"] else ""
+        if path and os.path.isfile(os.path.join(path, _CONFIG)):
+            yield Hint(f"{match['path']}, which {name} names", path=path)
+        elif match["version"] and not match["path"]:
+            yield Hint(f"locked in {name}", version=match["version"])
+
+
+def _requirement_files(root: str) -> list[str]:
+    try:
+        names = sorted(os.listdir(root))
+    except OSError:
+        return []
+    files = [name for name in names if re.fullmatch(r"requirements.*\.(txt|in)|constraints.*\.txt", name)]
+    if "requirements" in names:
+        folder = os.path.join(root, "requirements")
+        if os.path.isdir(folder):
+            files += [f"requirements/{name}" for name in sorted(os.listdir(folder)) if name.endswith((".txt", ".in"))]
+    return [*files, *(name for name in ("pyproject.toml", "setup.cfg", "setup.py") if name in names)]
+
+
+def _pinned(root: str, name: str) -> Iterator[Hint]:
+    text = _read(root, name)
+    if "egatron" not in text:
+        return
+    text = re.sub(r"(?m)^\s*#.*$|\s#.*$", "", text)
+    reference = re.search(_REFERENCE, text)
+    if reference:
+        yield Hint(f"pinned in {name}", version=reference["version"])
+    for match in re.finditer(_PINNED, text):
+        specifier = match["spec"].strip().rstrip(",").strip()
+        exact = re.fullmatch(r"===?\s*([\w.+!]+)", specifier)
+        if exact and "*" not in specifier:
+            yield Hint(f"pinned in {name}", version=exact[1])
+        else:
+            yield Hint(f"{specifier} in {name}", specifier=specifier)
+
+
+def _submodules(root: str) -> Iterator[Hint]:
+    paths = [match["path"] for match in re.finditer(_SUBMODULE, _read(root, ".gitmodules"))]
+    for path in ["Megatron-LM", "3rdparty/Megatron-LM", "third_party/Megatron-LM", *paths]:
+        for inner in (path, f"{path}/3rdparty/Megatron-LM"):
+            tree = os.path.normpath(os.path.join(root, inner))
+            inside = tree.startswith(root + os.sep)  # a path that leads out of the project is not followed
+            if inside and os.path.isfile(os.path.join(tree, _CONFIG)):
+                yield Hint(f"the source tree {inner}", path=tree)
+
+
+def _read(root: str, name: str) -> str:
+    path = os.path.join(root, name)
+    try:
+        if os.path.getsize(path) > _MAX_BYTES:
+            return ""
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            return stream.read()
+    except OSError:
+        return ""

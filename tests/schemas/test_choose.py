@@ -1,0 +1,170 @@
+"""Which Megatron-Core a project is found to use, and what is said about it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from recompute_lint.schemas import detect, store
+from recompute_lint.schemas.choose import choose
+from tests.conftest import write
+
+CONFIG = "megatron/core/transformer/transformer_config.py"
+
+
+@pytest.fixture(autouse=True)
+def nothing_installed(monkeypatch):
+    monkeypatch.setattr(detect, "installed", lambda: iter(()))
+
+
+def found(root: Path) -> tuple[str, str, bool]:
+    choice = choose("", str(root), cache=False)
+    return choice.contract.version, choice.reason, choice.assumed
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "version", "reason"),
+    [
+        ("uv.lock", '[[package]]\nname = "megatron-core"\nversion = "0.14.0"\n', "0.14.0", "locked in uv.lock"),
+        ("poetry.lock", '[[package]]\nname = "megatron-core"\nversion = "0.12.1"\ndescription = ""\n', "0.12.1",
+         "locked in poetry.lock"),
+        ("requirements.txt", "torch\nmegatron-core==0.13.1  # ours\n", "0.13.1", "pinned in requirements.txt"),
+        ("requirements-train.txt", "megatron_core[mlm] == 0.12.0 ; python_version > '3.9'\n", "0.12.0",
+         "pinned in requirements-train.txt"),
+        ("requirements/gpu.txt", "megatron-core==0.15.0\n", "0.15.0", "pinned in requirements/gpu.txt"),
+        ("pyproject.toml", '[project]\ndependencies = ["megatron-core[dev]>=0.12,<0.14"]\n', "0.13.1",
+         "the newest known with >=0.12,<0.14 in pyproject.toml"),
+        ("pyproject.toml", '[project]\ndependencies = ["megatron-core~=0.12.0"]\n', "0.12.3",
+         "the newest known with ~=0.12.0 in pyproject.toml"),
+        ("setup.py", "install_requires=['megatron-core==0.11.0']\n", "0.11.0", "pinned in setup.py"),
+        ("requirements.txt", "git+https://example.org/NVIDIA/Megatron-LM.git@core_v0.13.0\n", "0.13.0",
+         "pinned in requirements.txt"),
+        ("requirements.txt", "megatron-core==0.17.0rc0\n", "0.17.0", "for 0.17.0rc0, pinned in requirements.txt"),
+    ],
+)  # fmt: skip
+def test_files_that_tell(tmp_path, name, text, version, reason):
+    write(tmp_path, {name: text})
+    assert found(tmp_path) == (version, reason, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("requirements.txt", "# megatron-core==0.12.0\nmegatron-energon==5.0\n"),
+        ("requirements.txt", "megatron-core\n"),
+        ("requirements.txt", "megatron-core==99.0\n"),
+        ("requirements.txt", "megatron-core>=99\n"),
+        ("uv.lock", '[[package]]\nname = "megatron-energon"\nversion = "0.12.0"\n'),
+        ("uv.lock", '[[package]]\nname = "megatron-core"\nsource = { editable = "3rdparty/Megatron-LM" }\n'),
+    ],
+)
+def test_files_that_do_not_tell(tmp_path, name, text):
+    write(tmp_path, {name: text})
+    assert found(tmp_path) == (store.releases()[-1], "the newest release known", True)
+
+
+def test_an_installed_package_is_surer_than_a_pin(tmp_path):
+    write(tmp_path, {"requirements.txt": "megatron-core==0.12.0\n"})
+    (tmp_path / ".venv/lib/python3.11/site-packages/megatron_core-0.14.0.dist-info").mkdir(parents=True)
+    version, reason, assumed = found(tmp_path)
+    assert (version, assumed) == ("0.14.0", False)
+    assert reason == "installed in .venv/lib/python3.11/site-packages"
+    assert choose("installed", str(tmp_path)).contract.version == "0.14.0"
+
+
+def test_nothing_installed(tmp_path):
+    with pytest.raises(store.UnknownRelease, match="no megatron-core is installed"):
+        choose("installed", str(tmp_path))
+
+
+def test_an_unknown_release_names_the_nearest(tmp_path):
+    with pytest.raises(store.UnknownRelease, match=r"0\.12\.3"):
+        choose("0.12.9", str(tmp_path))
+
+
+def test_a_folder_without_megatron(tmp_path):
+    with pytest.raises(store.UnknownRelease):
+        choose(str(tmp_path), str(tmp_path), cache=False)
+
+
+MINIMAL = '''
+from dataclasses import dataclass
+from typing import Optional
+
+from ..model_parallel_config import ModelParallelConfig
+
+
+@dataclass
+class TransformerConfig(ModelParallelConfig):
+    recompute_granularity: Optional[str] = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.recompute_granularity not in (None, "full", "half"):
+            raise ValueError("recompute_granularity must be full or half")
+'''
+TREE = {
+    CONFIG: MINIMAL,
+    "megatron/core/model_parallel_config.py": (
+        "from dataclasses import dataclass\n\n\n@dataclass\nclass ModelParallelConfig:\n    x: int = 1\n\n"
+        "    def __post_init__(self):\n        pass\n"
+    ),
+    "megatron/core/package_info.py": "MAJOR = 7\nMINOR = 1\nPATCH = 2\nPRE_RELEASE = ''\n",
+}
+
+
+@pytest.mark.parametrize("folder", ["", "3rdparty/Megatron-LM/", "deps/mlm/"])
+def test_a_source_tree_in_the_project(tmp_path, folder):
+    write(tmp_path, {folder + name: text for name, text in TREE.items()})
+    write(tmp_path, {".gitmodules": '[submodule "mlm"]\n\tpath = deps/mlm\n\turl = x\n', ".git/HEAD": ""})
+    choice = choose("", str(tmp_path), cache=False)
+    assert not choice.assumed
+    assert [guard.code for guard in choice.contract.violations({"recompute_granularity": "selective"})] == ["RCL101"]
+    assert choice.contract.violations({"recompute_granularity": "half"}) == []
+
+
+def test_a_submodule_path_that_leads_out_is_not_followed(tmp_path):
+    write(tmp_path / "outside", TREE)
+    write(tmp_path / "project", {".gitmodules": '[submodule "x"]\n\tpath = ../outside\n\turl = x\n'})
+    assert found(tmp_path / "project")[2]
+
+
+def test_the_editable_path_of_a_lock_file(tmp_path):
+    write(tmp_path, {f"deps/m/{name}": text for name, text in TREE.items()})
+    write(tmp_path, {"uv.lock": '[[package]]\nname = "megatron-core"\nsource = { editable = "deps/m" }\n'})
+    assert found(tmp_path)[1:] == ("deps/m, which uv.lock names", False)
+
+
+def test_what_is_derived_is_kept_by_content(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    tree = tmp_path / "tree"
+    write(tree, TREE)
+    first = choose(str(tree), str(tmp_path))
+    (kept,) = (tmp_path / "cache/recompute-lint/contracts").iterdir()
+    assert choose(str(tree), str(tmp_path)).contract.schema == first.contract.schema
+    kept.write_text("not json")
+    assert choose(str(tree), str(tmp_path)).contract.schema == first.contract.schema
+    (tree / CONFIG).write_text(MINIMAL.replace('"half"', '"quarter"'))
+    assert choose(str(tree), str(tmp_path)).contract.violations({"recompute_granularity": "half"})
+    assert len(os.listdir(kept.parent)) == 2
+
+
+def test_project_root(tmp_path):
+    write(tmp_path, {"repo/.git/HEAD": "", "repo/sub/pyproject.toml": "", "repo/sub/deep/a.yaml": "", "lone/b.yaml": ""})
+    assert detect.project_root(str(tmp_path / "repo/sub/deep/a.yaml")) == str(tmp_path / "repo")
+    assert detect.project_root(str(tmp_path / "lone/b.yaml")) == str(tmp_path / "lone")
+
+
+def test_the_summary_says_which_and_why(command):
+    recipe = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"
+    files = {"a/a.yaml": recipe, "a/.git/HEAD": "", "a/requirements.txt": "megatron-core==0.14.0\n"}
+    assert "(megatron-core 0.14.0, pinned in requirements.txt)" in command("check", "a", files=files).out
+    assert "(megatron-core 0.12.0, as asked for)" in command("check", "--mcore", "0.12.0", "a").out
+
+
+def test_configured_release(command):
+    recipe = "policy: {megatron_cfg: {activation_checkpointing: true}}\n"
+    files = {"recompute-lint.toml": 'mcore = "0.13.0"\n', "a.yaml": recipe}
+    assert "megatron-core 0.13.0, as asked for" in command("check", ".", files=files).out
