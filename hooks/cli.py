@@ -19,6 +19,8 @@ COMMANDS = {
     "check": "find mistakes (the default)",
     "show": "the effective recompute settings of a recipe, with their origins",
     "explain": "the page of a rule",
+    "contract": "what a megatron-core release allows, what changed, or a contract from a source tree",
+    "compat": "a table of recipes and megatron-core releases",
 }
 
 

@@ -20,6 +20,8 @@ class Diagnostic(NamedTuple):
     fix: Fix | None = None
     #: The other files that have the mistake by inheritance.
     inherited_by: tuple[str, ...] = ()
+    #: ``error`` or ``warning``, where it is not what the rule's others are.
+    own_severity: str = ""
 
     @property
     def name(self) -> str:
@@ -29,7 +31,7 @@ class Diagnostic(NamedTuple):
     @property
     def severity(self) -> str:
         """``error`` or ``warning``."""
-        return RULES[self.code].severity
+        return self.own_severity or RULES[self.code].severity
 
 
 class Raw(NamedTuple):
@@ -63,7 +65,9 @@ def place(found: list[Raw], linted: set[str]) -> list[Diagnostic]:
     placed: dict[tuple[str, Span, str], Diagnostic] = {}
     heirs: dict[tuple[str, Span, str], list[str]] = {}
     for file, anchor, finding in found:
-        diagnostic = Diagnostic(finding.span, finding.code, finding.message, finding.note, finding.help, finding.fix)
+        diagnostic = Diagnostic(
+            finding.span, finding.code, finding.message, finding.note, finding.help, finding.fix, (), finding.severity
+        )
         home = finding.span.path
         if home != file:
             own = next((setting.span for setting in finding.involved if setting.span.path == file), None)

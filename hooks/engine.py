@@ -9,16 +9,18 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..lint_rules.check import check
-from ..schemas import store
-from ..sources import dialects
+from ..schemas.choose import Choice, choose
+from ..schemas.detect import project_root
+from ..sources import dialects, python_keys
 from ..sources.files import kind_of, matches_any, walk
 from ..sources.model import Problem, Site, Span
 from ..sources.text import decode, is_utf16, read_bytes, split_lines
 from .diagnostics import Diagnostic, Raw, place, raw_finding, raw_problem
-from .options import Configurations, Options
+from .options import Configurations, Options, UsageError
 
 if TYPE_CHECKING:
-    from ..sources.reader import Reader
+    from ..lint_rules.finding import Finding
+    from ..sources.reader import Document, Reader
 
 
 class Report(NamedTuple):
@@ -29,7 +31,7 @@ class Report(NamedTuple):
     files: int
     sites: int
     #: The contracts that were used, in order of first use.
-    choices: list[store.Choice]
+    choices: list[Choice]
     #: The texts of the files that diagnostics are in, by path.
     lines: dict[str, list[str]]
 
@@ -39,11 +41,14 @@ class Linter:
 
     Args:
         configurations: the options for each file.
+        cache: whether contracts that are derived from a source tree are kept for the next run.
     """
 
-    def __init__(self, configurations: Configurations) -> None:
+    def __init__(self, configurations: Configurations, *, cache: bool = False) -> None:
         self._configurations = configurations
-        self._choices: dict[str, store.Choice] = {}
+        self._cache = cache
+        self._choices: dict[tuple[str, str], Choice] = {}
+        self._roots: dict[str, str] = {}
 
     @cached_property
     def _reader(self) -> Reader:
@@ -51,15 +56,24 @@ class Linter:
 
         return Reader()
 
-    def contract(self, options: Options) -> store.Choice:
-        """The contract that the options ask for.
+    def contract(self, path: str) -> Choice:
+        """The contract for the file at ``path``: what its options ask for, or what its project uses.
 
         Raises:
-            store.UnknownRelease: there is none for the release.
+            store.UnknownRelease: there is none for what is asked for.
         """
-        choice = self._choices.get(options.mcore)
+        folder = os.path.dirname(os.path.abspath(path))
+        root = self._roots.get(folder)
+        if root is None:
+            root = self._roots[folder] = project_root(folder)
+        options = self.options_for(path)
+        choice = self._choices.get((options.mcore, root))
         if choice is None:
-            choice = self._choices[options.mcore] = store.choose(options.mcore)
+            made = choose(options.mcore, root, cache=self._cache)
+            # projects that use the same release share its contract, and what has been judged by it
+            same = (other for other in self._choices.values() if other.contract.version == made.contract.version)
+            shared = next((other.contract for other in same if other.contract.schema == made.contract.schema), made.contract)
+            choice = self._choices[options.mcore, root] = made._replace(contract=shared)
         return choice
 
     def files(self, paths: list[str], *, force_exclude: bool = False) -> Iterator[str]:
@@ -78,24 +92,55 @@ class Linter:
             path: the file.
             data: its content; None to read it.
         """
+        return self._look(path, data)[:2]
+
+    def _look(self, path: str, data: bytes | None) -> tuple[list[Site], list[Problem], Document | None]:
+        """The sites and problems of a file, and the file itself where a rule may look at its Python or comments."""
         content = read_bytes(path) if data is None else data
         if isinstance(content, Problem):
-            return [], [content]
+            return [], [content], None
         options = self._configurations.for_file(path)
         searched = content.decode("utf-16", "replace").encode() if is_utf16(content) else content
         kind = kind_of(path) or "yaml"
         candidates = dialects.candidates(searched, kind, options.dialect)
-        if not candidates:
-            return [], []
+        concerns = python_keys.concerns(searched, kind, options.extend_recompute_keys)
+        if not candidates and not concerns:
+            return [], [], None
         document = self._reader.linted(path, content)
         sites, problems = dialects.read(document, self._reader, candidates, forced=bool(options.dialect))
+        text = document if concerns else None
         if kind != "yaml":
-            return sites, problems
+            return sites, problems, text
         if sites:
-            return sites, [*document.problems, *problems]
-        if problems or not _concerns_us(searched):
-            return [], problems
-        return [], [problem for problem in document.problems if problem.code != "RCL205"]
+            return sites, [*document.problems, *problems], text
+        if problems or not candidates or not _concerns_us(searched):
+            return [], problems, text
+        return [], [problem for problem in document.problems if problem.code != "RCL205"], text
+
+    def _in_text(self, document: Document, options: Options) -> Iterator[Finding]:
+        """What the rules for Python and for comments find."""
+        from ..lint_rules import python_check
+
+        choice = self.contract(document.path)
+        if kind_of(document.path) != "python":
+            yield from python_check.check_comments(document, choice)
+            return
+        extras = python_check.Extras(
+            options.extend_recompute_keys, options.extend_validators, options.parameter_defaults
+        )
+        yield from python_check.check(document, choice, extras)
+
+    def _with_facts(self, site: Site, options: Options) -> Site:
+        """The site with what is known of its model: from the options, or from a ``config.json`` beside the recipe."""
+        if not options.facts and not options.model and (site.closed or not os.path.exists(_beside(site.file))):
+            return site
+        from ..sources import facts
+
+        try:
+            model = facts.of_model(options.model) if options.model else facts.beside(os.path.dirname(site.file))
+        except facts.WrongFacts as error:
+            raise UsageError(f"--model: {error}") from None
+        return facts.close(site, {**({} if site.closed and not options.model else model), **dict(options.facts)})
 
     def options_for(self, path: str) -> Options:
         """The options that hold for the file at ``path``."""
@@ -123,16 +168,20 @@ class Linter:
         for file in files:
             path = os.path.normpath(file)
             linted.add(path)
-            sites, problems = self.sites(path, given.get(file))
+            sites, problems, text = self._look(path, given.get(file))
             site_count += len(sites)
             if verbose is not None and sites:
                 verbose(f"{path}: {sites[0].dialect}, {', '.join(site.path or 'the whole file' for site in sites)}")
             anchor = sites[0].anchor if sites else Span(path, 1, 1, 1, 1)
             found.extend(raw_problem(path, anchor, problem) for problem in problems)
+            if text is not None:
+                in_text = self._in_text(text, self._configurations.for_file(path))
+                found.extend(Raw(path, anchor, finding) for finding in in_text)
             if sites:
                 options = self._configurations.for_file(path)
-                contract = self.contract(options).contract
+                contract = self.contract(path).contract
                 for site in sites:
+                    site = self._with_facts(site, options)
                     found.extend(raw_finding(site, finding) for finding in check(site, contract, options.te or None))
         lines: dict[str, list[str]] = {}
         diagnostics = [
@@ -141,7 +190,12 @@ class Linter:
             if self._configurations.for_file(diagnostic.span.path).wants(diagnostic.code, diagnostic.span.path)
             and not _silenced(diagnostic, lines, given)
         ]
-        return Report(diagnostics, len(linted), site_count, list(self._choices.values()), lines)
+        choices = list(dict.fromkeys(self._choices.values()))
+        return Report(diagnostics, len(linted), site_count, choices, lines)
+
+
+def _beside(path: str) -> str:
+    return os.path.join(os.path.dirname(path), "config.json")
 
 
 def _silenced(diagnostic: Diagnostic, lines: dict[str, list[str]], given: Mapping[str, bytes]) -> bool:

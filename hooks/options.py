@@ -33,6 +33,16 @@ class Options(NamedTuple):
     dialect: str = ""
     #: The release of Transformer Engine in use.
     te: str = ""
+    #: Further keys whose hidden defaults are reported.
+    extend_recompute_keys: tuple[str, ...] = ()
+    #: Further functions that validate a configuration.
+    extend_validators: tuple[str, ...] = ()
+    #: Whether the defaults of function parameters are reported, too.
+    parameter_defaults: bool = False
+    #: What is known of the model: fields of TransformerConfig with their values.
+    facts: tuple[tuple[str, Any], ...] = ()
+    #: A Hugging Face config.json, or the folder it is in.
+    model: str = ""
     #: The folder of the configuration file, to which its globs are relative.
     root: str = ""
 
@@ -50,9 +60,11 @@ class Options(NamedTuple):
 
 
 #: What a configuration file may hold, by its key, and how each value is read.
-_LISTS = ("select", "extend-select", "ignore", "exclude")
-_STRINGS = ("mcore", "dialect", "te")
-KEYS = (*_LISTS, *_STRINGS, "per-file-ignores")
+_LISTS = ("select", "extend-select", "ignore")
+_NAMES = ("exclude", "extend-recompute-keys", "extend-validators")
+_STRINGS = ("mcore", "dialect", "te", "model")
+_SWITCHES = ("parameter-defaults",)
+KEYS = (*_LISTS, *_NAMES, *_STRINGS, *_SWITCHES, "facts", "per-file-ignores")
 
 
 def codes(values: Any, where: str) -> tuple[str, ...]:
@@ -192,6 +204,16 @@ def from_table(table: dict[str, Any], path: str) -> Options:
             if not isinstance(value, str):
                 raise UsageError(f"{where} must be a string")
             values[key] = dialect(value, where) if key == "dialect" else value
+            if key == "model":
+                values[key] = os.path.join(values["root"], value)
+        elif key in _SWITCHES:
+            if not isinstance(value, bool):
+                raise UsageError(f"{where} must be true or false")
+            values[key.replace("-", "_")] = value
+        elif key == "facts":
+            if not isinstance(value, dict) or not all(name.isidentifier() for name in value):
+                raise UsageError(f"{where} must be a table of TransformerConfig's fields")
+            values[key] = tuple(value.items())
         elif key == "per-file-ignores":
             if not isinstance(value, dict) or not all(isinstance(item, list) for item in value.values()):
                 raise UsageError(f"{where} must be a table of lists of codes")
@@ -199,5 +221,5 @@ def from_table(table: dict[str, Any], path: str) -> Options:
         else:
             if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
                 raise UsageError(f"{where} must be a list of strings")
-            values[key.replace("-", "_")] = tuple(value) if key == "exclude" else codes(value, where)
+            values[key.replace("-", "_")] = tuple(value) if key in _NAMES else codes(value, where)
     return Options(**values)

@@ -11,7 +11,7 @@ from . import registry
 from .finding import Finding
 
 #: Rules that look at a site by themselves. The others are called for the guard of the contract that was violated.
-_SITE_RULES = ("RCL113", "RCL201", "RCL202", "RCL204", "RCL206", "RCL207", "RCL208", "RCL209")
+_SITE_RULES = ("RCL112", "RCL113", "RCL201", "RCL202", "RCL203", "RCL204", "RCL206", "RCL207", "RCL208", "RCL209")
 
 #: Whoever breaks one of these has one wrong value, and what other guards make of that value is no second mistake.
 _VALUE_RULES = ("RCL101", "RCL102")
@@ -57,8 +57,16 @@ def _violations(site: Site, contract: Contract, judged: set[str], te: str | None
     for name in judged:
         instance.pop(name, None)
     guards = [guard for guard in contract.violations(instance) if not guard.requires or _fails(guard.requires, te)]
+    if "recompute_granularity" not in instance and instance.get("recompute_modules"):
+        # Whatever the granularity turns out to be, a name that nobody knows is wrong.
+        selective = contract.violations({**instance, "recompute_granularity": "selective"})
+        guards.extend(guard for guard in selective if guard.code == "RCL106")
     bad = {guard.field for guard in guards if guard.code in _VALUE_RULES}
-    return [guard for guard in guards if guard.code in _VALUE_RULES or bad.isdisjoint(guard.fields)]
+    kept = [guard for guard in guards if guard.code in _VALUE_RULES or bad.isdisjoint(guard.fields)]
+    if bad - judged:
+        # with the wrong values taken for unknown, what remains is judged by itself
+        kept.extend(guard for guard in _violations(site, contract, judged | bad, te) if guard not in kept)
+    return kept
 
 
 def _fails(requires: dict[str, str], te: str | None) -> bool:

@@ -40,6 +40,8 @@ class Finding(NamedTuple):
     #: not linted, the finding is shown at the one of them that is in the file linted.
     involved: tuple[Setting, ...] = ()
     fix: Fix | None = None
+    #: ``error`` or ``warning``, where this finding is not what its rule's others are.
+    severity: str = ""
 
 
 class Example(NamedTuple):

@@ -21,10 +21,10 @@ from functools import lru_cache
 
 from ..schemas import store
 from ..schemas.contract import Contract
-from ..sources.model import Site
+from ..sources.model import Setting, Site
 from ..sources.settings import RECOMPUTE_KEYS
 from ..sources.suggest import nearest
-from .finding import Example, Finding
+from .finding import Example, Finding, Fix
 from .rcl208_deprecated_key import SUCCESSORS
 from .wording import replace
 
@@ -64,8 +64,12 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
             contract.source_of(close) or site.source,
             f"did you mean {close}?",
             (setting,),
-            None if close in site.settings else replace(setting.key, close, f"Rename to {close}", safe=False),
+            None if close in site.settings else _rename(setting, close, site),
         )
+
+
+def _rename(setting: Setting, name: str, site: Site) -> Fix:
+    return replace(setting.key, name.replace("_", site.spelling), f"Rename to {name}", safe=False)
 
 
 @lru_cache(maxsize=4096)

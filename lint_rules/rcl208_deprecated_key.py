@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..schemas.contract import Contract
-from ..sources.model import Site
+from ..sources.model import Refused, Site
 from .finding import Example, Finding
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
@@ -38,9 +38,15 @@ SUCCESSORS = {
 }
 
 
+def refuse(refusal: Refused) -> Iterator[Finding]:
+    """The finding for an old setting that the framework itself no longer takes."""
+    setting = refusal.setting
+    yield Finding("RCL208", refusal.message, setting.key, refusal.source, refusal.help, (setting,))
+
+
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
-    """One finding for each old key that is set."""
-    for name in SUCCESSORS.keys() & site.settings.keys():
+    """One finding for each old key that is set, unless the framework has the key as its own."""
+    for name in SUCCESSORS.keys() & site.settings.keys() - site.own_keys.keys():
         setting = site.settings[name]
         if setting.value in (None, False) or (name == "moe_layer_recompute" and not contract.modules):
             continue

@@ -38,7 +38,7 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
     """One finding for each such setting."""
     yield from dropped(site, "RCL209")
     granularity = site.effective.get("recompute_granularity", None if site.closed else UNKNOWN)
-    if site.effective.get("moe_layer_recompute"):
+    if site.effective.get("moe_layer_recompute") and granularity != "full":  # beside full, Megatron-Core refuses it
         granularity = "selective"
     refused = {refusal.setting.name for refusal in site.refused}
     for name in ("recompute_method", "recompute_num_layers"):

@@ -15,5 +15,5 @@ from __future__ import annotations
 from .finding import Example
 
 VALID = (Example("policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"),)
-#: A text cannot hold it: tests/sources/test_text.py writes the bytes.
+#: A text cannot hold it: tests/sources/test_yaml.py writes the bytes.
 INVALID: tuple[Example, ...] = ()

@@ -8,7 +8,19 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 #: The kind of a file by its ending. Others are not looked into when a folder is walked.
-_KINDS = {".yaml": "yaml", ".yml": "yaml"}
+_KINDS = {
+    ".yaml": "yaml",
+    ".yml": "yaml",
+    ".py": "python",
+    ".pyi": "python",
+    ".bash": "script",
+    ".mk": "script",
+    ".sbatch": "script",
+    ".sh": "script",
+    ".slurm": "script",
+}
+#: The kind of a file by its whole name.
+_NAMED = {"GNUmakefile": "script", "Makefile": "script", "makefile": "script"}
 
 #: Folders that hold no sources of the project, as ruff and others have them. Hidden ones are skipped besides.
 SKIPPED = frozenset(
@@ -133,7 +145,7 @@ def _ignored(ignores: list[_Ignore], path: str, is_folder: bool) -> bool:
 
 def kind_of(path: str) -> str:
     """``yaml`` or whatever else the file's name says it is; empty for a file that is not ours to read."""
-    return _KINDS.get(os.path.splitext(path)[1], "")
+    return _KINDS.get(os.path.splitext(path)[1]) or _NAMED.get(os.path.basename(path), "")
 
 
 def matches_any(path: str, patterns: tuple[str, ...], root: str = "") -> bool:

@@ -110,6 +110,8 @@ class Site(NamedTuple):
     own_keys: Mapping[str, str] = MappingProxyType({})
     #: The file and line in the framework that make ``effective`` what it is, for notes.
     source: str = ""
+    #: What stands between the words of a key here: ``-`` for flags.
+    spelling: str = "_"
 
     def origin(self, field: str) -> Setting | None:
         """The setting that gives ``field`` its effective value, or None when no file sets it."""

@@ -10,6 +10,7 @@ from .model import Problem
 from .text import decode, read_bytes
 
 if TYPE_CHECKING:
+    from .python import Python
     from .yaml_tree import Mapping, Value
 
 
@@ -36,6 +37,15 @@ class Document:
         from .yaml_tree import parse
 
         return parse(self._decoded, self.path)
+
+    @cached_property
+    def python(self) -> Python | Problem:
+        """The text as Python, or the RCL904 or RCL905 that says why it is none."""
+        if isinstance(self._decoded, Problem):
+            return self._decoded
+        from .python import parse
+
+        return parse(self.path, self._decoded)
 
     @property
     def text(self) -> str:
@@ -64,11 +74,23 @@ class Document:
         return first if hasattr(first, "entries") else None  # type: ignore[return-value]
 
 
+class Recent(dict[str, Any]):
+    """A dictionary that forgets what was put in first once it is full."""
+
+    #: Recipes near each other share a few parents; this is many times as many.
+    SIZE = 128
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if len(self) >= self.SIZE and key not in self:
+            del self[next(iter(self))]
+        super().__setitem__(key, value)
+
+
 class Reader:
     """The files of one run.
 
-    Parents are read and parsed once and kept. The files that are linted are not, so that memory does not grow with their
-    number; one that turns out to be a parent as well is read again.
+    Parents are read and parsed once and kept for those that follow. The files that are linted are not, so that memory does
+    not grow with their number; one that turns out to be a parent as well is read again.
 
     Paths are compared as :func:`os.path.normpath` writes them; a path stays relative where it was given so.
 
@@ -77,8 +99,8 @@ class Reader:
     """
 
     def __init__(self) -> None:
-        self._parents: dict[str, Document] = {}
-        self.memo: dict[str, Any] = {}
+        self._parents = Recent()
+        self.memo = Recent()
 
     def linted(self, path: str, data: bytes) -> Document:
         """The file at ``path``, whose content is ``data``."""

@@ -85,24 +85,31 @@ def place(value: Value) -> Any:
 def find(value: Value, key: str) -> list[tuple[tuple[str, ...], Entry]]:
     """Every entry called ``key`` below ``value`` whose value is a mapping, with the path of keys that leads to it.
 
-    List items count as keys ``"0"``, ``"1"``, ... The result for a mapping is kept with it, so that a parent's part of
-    a configuration is searched once for all its children.
+    List items count as keys ``"0"``, ``"1"``, ... The result is kept with the mapping or list, so that a parent's part of
+    a configuration is searched once for all its children, and an alias once for all its uses.
     """
-    if isinstance(value, Mapping):
-        if value.found is None:
-            value.found = []  # so that an alias to a mapping inside itself ends here
+    if not isinstance(value, (Mapping, Sequence)):
+        return []
+    if value.found is None:
+        value.found = []  # so that an alias to something inside itself ends here
+        if isinstance(value, Mapping):
             value.found = [
                 ((name, *path), found)
                 for name, entry in value.entries.items()
-                if not hasattr(entry.value, "start_mark")
+                if isinstance(entry.value, (Mapping, Sequence))
                 for path, found in _within(name, entry, key)
-            ]
-        return value.found
-    if isinstance(value, Sequence):
-        return [
-            ((str(index), *path), found) for index, item in enumerate(value.items) for path, found in find(item, key)
-        ]
-    return []
+            ][:_MOST_FOUND]
+        else:
+            value.found = [
+                ((str(index), *path), found)
+                for index, item in enumerate(value.items)
+                for path, found in find(item, key)
+            ][:_MOST_FOUND]
+    return value.found
+
+
+#: Aliases in aliases can multiply what is found; no recipe has as many places as this.
+_MOST_FOUND = 1000
 
 
 def _within(name: str, entry: Entry, key: str) -> list[tuple[tuple[str, ...], Entry]]:

@@ -12,6 +12,7 @@ from .model import Problem, Span
 #: Files larger than this are not read: recipes are a few kilobytes, and a checkpoint may bear any name.
 MAX_BYTES = 16 * 2**20
 
+_PYTHON = (".py", ".pyi")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LINE_BREAK = re.compile("\r\n|[\n\r]")
 
@@ -31,7 +32,11 @@ def read_bytes(path: str) -> bytes | Problem:
 
 
 def decode(path: str, data: bytes) -> str | Problem:
-    """Decode UTF-8, or UTF-16 with a byte order mark, and drop the mark."""
+    """Decode UTF-8, or UTF-16 with a byte order mark, and drop the mark. Python has rules of its own."""
+    if path.endswith(_PYTHON):
+        from .python_text import decode_python
+
+        return decode_python(path, data)
     encoding = "utf-16" if data.startswith(_UTF16) else "utf-8-sig"
     try:
         return data.decode(encoding)
@@ -47,6 +52,19 @@ def decode(path: str, data: bytes) -> str | Problem:
         )
 
 
+def encode(text: str, *, like: bytes, path: str = "") -> bytes:
+    """Encode ``text`` as the file at ``path`` with the content ``like`` is encoded, byte order mark included."""
+    if path.endswith(_PYTHON):
+        from .python_text import encoding_of
+
+        return text.encode(encoding_of(like))
+    if like.startswith(codecs.BOM_UTF16_LE):
+        return codecs.BOM_UTF16_LE + text.encode("utf-16-le")
+    if like.startswith(codecs.BOM_UTF16_BE):
+        return codecs.BOM_UTF16_BE + text.encode("utf-16-be")
+    return text.encode("utf-8-sig" if like.startswith(codecs.BOM_UTF8) else "utf-8")
+
+
 def is_utf16(data: bytes) -> bool:
     """Whether a search for ASCII bytes in ``data`` could miss text that is there."""
     return data.startswith(_UTF16)
@@ -60,3 +78,8 @@ def unreadable(path: str, why: str) -> Problem:
 def split_lines(text: str) -> list[str]:
     """The lines of ``text`` without their ends, as editors number them."""
     return _LINE_BREAK.split(text)
+
+
+def line_starts(text: str) -> list[int]:
+    """Where each of these lines starts, as an index into ``text``."""
+    return [0, *(match.end() for match in _LINE_BREAK.finditer(text))]

@@ -6,7 +6,7 @@ values only when somebody asks for one (most are never asked for).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import yaml
 
@@ -41,11 +41,21 @@ class Mapping:
         self.found: Any = None
 
 
-class Sequence(NamedTuple):
-    """A list. Its items are what a mapping's values are."""
+class Sequence:
+    """A list.
 
-    items: list[Value]
-    span: Span
+    Attributes:
+        items: what a mapping's values are.
+        span: where it stands.
+        found: room for a search to keep its result.
+    """
+
+    __slots__ = ("found", "items", "span")
+
+    def __init__(self, items: list[Value], span: Span) -> None:
+        self.items = items
+        self.span = span
+        self.found: Any = None
 
 
 Value: TypeAlias = "Mapping | Sequence | yaml.ScalarNode"
@@ -257,12 +267,35 @@ _RESOLVER = yaml.resolver.Resolver()
 _CONSTRUCTOR = yaml.constructor.SafeConstructor()
 
 
-def to_python(value: Value, depth: int = 0) -> Any:
-    """A tree as plain Python values, lists and dicts. What is nested absurdly deep, or in itself, is unknown."""
+#: A value that unfolds into more nodes than this is nobody's setting; aliases in aliases can make billions.
+_MAX_NODES = 10_000
+
+
+def to_python(value: Value) -> Any:
+    """A tree as plain Python values, lists and dicts. One that is absurdly large, or inside itself, is unknown."""
     if isinstance(value, yaml.ScalarNode):
         return scalar(value)
-    if depth > 50:
-        return UNKNOWN
+    return UNKNOWN if _size(value, {}) > _MAX_NODES else _unfold(value)
+
+
+def _size(value: Value, sizes: dict[int, int]) -> int:
+    """How many nodes a tree unfolds into; what is inside itself counts as too many."""
+    if isinstance(value, yaml.ScalarNode):
+        return 1
+    known = sizes.get(id(value))
+    if known is None:
+        sizes[id(value)] = _MAX_NODES + 1  # until it is known, which is too late if it is inside itself
+        known = sizes[id(value)] = 1 + sum(_size(child, sizes) for child in _children(value))
+    return known
+
+
+def _children(value: Mapping | Sequence) -> list[Value]:
+    return value.items if isinstance(value, Sequence) else [entry.value for entry in value.entries.values()]
+
+
+def _unfold(value: Value) -> Any:
+    if isinstance(value, yaml.ScalarNode):
+        return scalar(value)
     if isinstance(value, Sequence):
-        return [to_python(item, depth + 1) for item in value.items]
-    return {name: to_python(entry.value, depth + 1) for name, entry in value.entries.items()}
+        return [_unfold(item) for item in value.items]
+    return {name: _unfold(entry.value) for name, entry in value.entries.items()}

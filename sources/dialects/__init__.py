@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..model import Problem, Site
+from ..python_keys import FIELDS
 
 if TYPE_CHECKING:  # the table is looked at for every file, YAML is loaded for those that match
     from ..reader import Document, Reader
@@ -45,10 +46,23 @@ class DialectModule(Protocol):
         ...
 
 
+#: What every recompute key has in it, or is.
+_RECOMPUTE = (b"recompute", b"checkpoint_activations", b"checkpoint-activations", b"saved_activations", b"saved-activations")
+
 #: Asked in this order; the first that recognizes a file reads it.
 DIALECTS = (
     Dialect("nemo-rl", "nemo_rl", (b"megatron_cfg", b"defaults:", b'defaults":', b"defaults':")),
-    Dialect("transformer-config", "transformer_config", (b"recompute", b"checkpoint_activations")),
+    Dialect("megatron-lm", "megatron_lm", _RECOMPUTE),
+    Dialect("primus", "primus", _RECOMPUTE),
+    Dialect("roll", "roll", _RECOMPUTE),
+    Dialect("verl", "verl", _RECOMPUTE),
+    Dialect("ms-swift", "ms_swift", _RECOMPUTE),
+    Dialect("areal", "areal", _RECOMPUTE),
+    Dialect("megatron-bridge", "megatron_bridge", _RECOMPUTE),
+    Dialect("nemo", "nemo", (b"activations_checkpoint_",)),
+    Dialect("transformer-config", "transformer_config", _RECOMPUTE),
+    Dialect("launch-script", "launch_script", (*_RECOMPUTE, b"activation_checkpointing", b"activations_checkpoint_"), "script"),
+    Dialect("python", "python_literals", tuple(field.encode() for field in FIELDS), "python"),
 )
 
 NAMES = tuple(dialect.name for dialect in DIALECTS)

@@ -22,7 +22,7 @@ from ..settings import RECOMPUTE_KEYS, Resolver, dotted, find, scalar_text, sett
 from ..yaml_tree import Entry, Mapping, Sequence, Value, scalar, span_of
 from . import Reading
 
-_SETUP = "nemo_rl/models/megatron/setup.py"
+_SETUP = "NeMo-RL nemo_rl/models/megatron/setup.py"
 _SOURCE = f"{_SETUP}#L1071-L1092"
 
 _OWN_KEYS = {"activation_checkpointing": "boolean"}
@@ -77,17 +77,26 @@ class Merged(NamedTuple):
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each ``megatron_cfg`` of the recipe over its parents.
 
-    The file is NeMo-RL's if there is one, or if it has a ``policy`` and a parent that is missing.
+    The file is NeMo-RL's if there is one, or if it has a ``policy`` and a parent that is missing. NeMo-RL itself reads
+    files of a single document; where there are more, each is read as if it were alone.
     """
-    merged = _merge(document, reader, (document.path,))
-    own = document.root
-    if merged is None or own is None:
+    readings = [_read(document, root, reader, forced) for root in document.roots if isinstance(root, Mapping)]
+    found = [reading for reading in readings if reading is not None]
+    if not found:
+        return None
+    sites = [site for reading in found for site in reading.sites]
+    return Reading(sites, [problem for reading in found for problem in reading.problems])
+
+
+def _read(document: Document, root: Mapping, reader: Reader, forced: bool) -> Reading | None:
+    merged = _merge(document, root, reader, (document.path,))
+    if merged is None:
         return None
     found = find(merged.root, "megatron_cfg")
     if not (found or forced or (not merged.complete and "policy" in merged.root.entries)):
         return None
-    defaults = own.entries.get("defaults")
-    anchor = span_of(defaults.key) if defaults is not None else own.span
+    defaults = root.entries.get("defaults")
+    anchor = span_of(defaults.key) if defaults is not None else root.span
     sites = [
         _site(document.path, merged, path, entry.value, anchor)
         for path, entry in found
@@ -102,22 +111,19 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
 def _parent(document: Document, reader: Reader, chain: tuple[str, ...]) -> Merged | None:
     """A parent over its own parents, worked out once for all who inherit from it."""
     merged = reader.memo.get(document.path)
-    if merged is None:
-        merged = _merge(document, reader, (*chain, document.path))
+    if merged is None and document.root is not None:
+        merged = _merge(document, document.root, reader, (*chain, document.path))
         if merged is not None and merged.complete:  # what closes a circle looks different from elsewhere
             reader.memo[document.path] = merged
     return merged
 
 
-def _merge(document: Document, reader: Reader, chain: tuple[str, ...]) -> Merged | None:
-    """The file over its parents, or None when it is no mapping or its ``defaults`` are of another kind.
+def _merge(document: Document, root: Mapping, reader: Reader, chain: tuple[str, ...]) -> Merged | None:
+    """The mapping ``root`` of a file over the file's parents, or None when its ``defaults`` are of another kind.
 
     A Hydra defaults list (``- _self_``, ``- group: name``) is of another kind. ``chain`` holds the files that led here,
     this one last.
     """
-    root = document.root
-    if root is None:
-        return None
     defaults = root.entries.get("defaults")
     if defaults is None:
         return Merged(root, True, tuple(document.problems))
@@ -232,6 +238,8 @@ def _site(file: str, merged: Merged, path: tuple[str, ...], mapping: Mapping, an
     granularity = settings.get("recompute_granularity")
     if on is False:
         effective["recompute_granularity"] = None
+        if switch is not None:
+            origins["recompute_granularity"] = switch
         dropped = _switched_off(settings, switch, file)
     else:
         if granularity is not None:

@@ -1,0 +1,99 @@
+"""Put findings right in the files."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+
+from ..lint_rules.finding import Fix
+from ..sources.model import Problem, Span
+from ..sources.text import decode, encode, line_starts
+from .diagnostics import Diagnostic
+
+
+def apply(text: str, fixes: Iterable[Fix]) -> tuple[str, int]:
+    """Carry out fixes; one that overlaps another before it is left for the next run.
+
+    Args:
+        text: the content of the file that all fixes are for.
+        fixes: what to do.
+
+    Returns:
+        The new text, and how many fixes were carried out.
+    """
+    starts = line_starts(text)
+
+    def offset(line: int, column: int) -> int:
+        return starts[line - 1] + column - 1 if line <= len(starts) else len(text)
+
+    def bounds(span: Span) -> tuple[int, int]:
+        return offset(span.line, span.column), offset(span.end_line, span.end_column)
+
+    edits: list[tuple[int, int, str]] = []
+    applied = 0
+    for fix in fixes:
+        wanted = [(*bounds(edit.span), edit.text) for edit in fix.edits]
+        if not any(_overlap(new, old) for new in wanted for old in edits):
+            edits.extend(wanted)
+            applied += 1
+    for start, end, replacement in sorted(edits, reverse=True):
+        text = text[:start] + replacement + text[end:]
+    return text, applied
+
+
+def _overlap(left: tuple[int, int, str], right: tuple[int, int, str]) -> bool:
+    return left[0] < right[1] and right[0] < left[1] or left[:2] == right[:2]
+
+
+def fixed(
+    diagnostics: Iterable[Diagnostic], content_of: Callable[[str], bytes], *, unsafe: bool
+) -> dict[str, tuple[bytes, int]]:
+    """What the files would be with the findings put right.
+
+    Args:
+        diagnostics: the findings, with their fixes.
+        content_of: gives the bytes of a file.
+        unsafe: whether to carry out fixes that may do something else than what the author meant.
+
+    Returns:
+        By path, the new content of each file that changes, and how many findings that puts right.
+    """
+    by_file: dict[str, list[Fix]] = {}
+    for diagnostic in diagnostics:
+        fix = diagnostic.fix
+        if fix is not None and (fix.safe or unsafe):
+            by_file.setdefault(diagnostic.span.path, []).append(fix)
+    results = {}
+    for path, fixes in by_file.items():
+        content = content_of(path)
+        text = decode(path, content)
+        if isinstance(text, Problem):
+            continue
+        new, count = apply(text, fixes)
+        if count and new != text:
+            results[path] = (encode(new, like=content, path=path), count)
+    return results
+
+
+def write_atomically(path: str, content: bytes) -> None:
+    """Replace a file so that a reader sees the old content or the new, and a failure leaves the old.
+
+    A symbolic link stays one: the file it leads to is replaced. The mode is kept.
+
+    Raises:
+        OSError: the folder or the file cannot be written.
+    """
+    path = os.path.realpath(path)
+    mode = os.stat(path).st_mode
+    descriptor, temporary = tempfile.mkstemp(prefix=".recompute-lint-", dir=os.path.dirname(path))
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, mode & 0o7777)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,142 @@
+"""Find the places where Python reads a recompute key, and the default that each has for it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import NamedTuple
+
+from ..sources.python import Scope
+from ..sources.python_keys import FIELDS, SWITCH
+from ..sources.python_query import last_name, path_of
+from .python_file import PythonFile
+
+_METHODS = ("get", "pop", "setdefault")
+
+#: A default that only says "there was none".
+_SENTINEL = re.compile(
+    r"_*(?:missing|sentinel|unset|undefined|empty|absent|no_?default|not_?(?:set|given|found))_*", re.IGNORECASE
+)
+
+
+class Read(NamedTuple):
+    """A call that reads a key and may have a default for it."""
+
+    call: ast.Call
+    #: ``get``, ``pop``, ``setdefault``, ``getattr`` or ``select``.
+    form: str
+    #: The key's name.
+    key: str
+    #: The expression that names the key.
+    key_node: ast.expr
+    #: What is read from; None where a bound method was given another name.
+    container: ast.expr | None
+    #: The default; None where there is none.
+    default: ast.expr | None
+
+
+def read_of(node: ast.AST, scope: Scope, file: PythonFile) -> Read | None:
+    """The read that ``node`` is, or None when it is none or of another key."""
+    if not isinstance(node, ast.Call) or any(isinstance(argument, ast.Starred) for argument in node.args):
+        return None
+    form, container, arguments = _shape(node, scope, file)
+    if not form:
+        return None
+    keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+    key_node = arguments[0] if arguments else keywords.get("key")
+    default = arguments[1] if len(arguments) > 1 else keywords.get("default")
+    if key_node is None:
+        return None
+    text = file.names.text(key_node, scope)
+    if text is None or not is_key(text, container, scope, file):
+        return None
+    return Read(node, form, text.rpartition(".")[2], key_node, container, default)
+
+
+def _shape(node: ast.Call, scope: Scope, file: PythonFile) -> tuple[str, ast.expr | None, list[ast.expr]]:
+    """How a call reads: the form, what from, and its arguments from the key on. The form is empty for other calls."""
+    function = node.func
+    if isinstance(function, ast.Name) and function.id != "getattr":
+        bound = file.names.value(function, scope)  # get = config.get
+        if isinstance(bound, ast.Attribute) and bound.attr in _METHODS:
+            if isinstance(bound.value, ast.Name) and bound.value.id == "dict":
+                return (bound.attr, node.args[0], node.args[1:]) if node.args else ("", None, [])
+            return bound.attr, None, node.args
+    name = last_name(function)
+    if name == "getattr" and len(node.args) >= 2:
+        return "getattr", node.args[0], node.args[1:]
+    if name == "select" and node.args:
+        return "select", node.args[0], node.args[1:2]
+    if name in _METHODS and isinstance(function, ast.Attribute):
+        if isinstance(function.value, ast.Name) and function.value.id == "dict":
+            return (name, node.args[0], node.args[1:]) if node.args else ("", None, [])
+        return name, function.value, node.args
+    return "", None, []
+
+
+def is_key(text: str, container: ast.expr | None, scope: Scope, file: PythonFile) -> bool:
+    """Whether the last part of a dotted key is one of ours.
+
+    ``activation_checkpointing`` is, only where something on the way to it names Megatron: FSDP has a key of that name.
+    """
+    before, _, name = text.rpartition(".")
+    if name in FIELDS or name in file.extras.keys:
+        return True
+    if name != SWITCH:
+        return False
+    words = [before]
+    if container is not None:
+        words.append(file.python.source(container))
+        path = path_of(container)
+        if path is not None:
+            words.extend(file.names.expanded(path, scope))
+    return any("megatron" in word.lower() for word in words)
+
+
+def hides(default: ast.expr | None, key: str, scope: Scope, file: PythonFile) -> bool:
+    """Whether a default decides something. None does not, nor does what only says that there was no value.
+
+    The same key read from elsewhere is no default of the program's own either.
+    """
+    if default is None:
+        return False
+    value = file.names.value(default, scope)
+    if isinstance(value, ast.Constant) and (value.value is None or value.value is ...):
+        return False
+    if isinstance(value, ast.Call) and last_name(value.func) == "object":
+        return False
+    if _SENTINEL.fullmatch(last_name(default)):
+        return False
+    path = path_of(default)
+    return path is None or len(path) < 2 or path[-1] != key
+
+
+def is_tested(node: ast.AST, file: PythonFile) -> bool:
+    """Whether a value is only compared or asked for its truth, and goes nowhere."""
+    while True:
+        parent = file.parents.get(node)
+        if isinstance(parent, ast.Compare) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)):
+            return True
+        if isinstance(parent, (ast.If, ast.While, ast.IfExp, ast.Assert)) and parent.test is node:
+            return True
+        if isinstance(parent, ast.comprehension) and node in parent.ifs:
+            return True
+        if isinstance(parent, ast.Call) and node in parent.args and last_name(parent.func) == "bool":
+            return True
+        passes_on = isinstance(parent, (ast.BoolOp, ast.NamedExpr)) or (
+            isinstance(parent, ast.Call) and node in parent.args and last_name(parent.func) in ("int", "len", "set")
+        )
+        if not passes_on or parent is None or isinstance(parent, ast.NamedExpr):
+            return False
+        node = parent
+
+
+def is_empty(default: ast.expr) -> bool:
+    """Whether a default is false, zero or empty, so that a test of it comes out as a test of None would."""
+    if isinstance(default, ast.Constant):
+        return not default.value
+    if isinstance(default, (ast.List, ast.Tuple, ast.Set)):
+        return not default.elts
+    if isinstance(default, ast.Dict):
+        return not default.keys
+    return isinstance(default, ast.Call) and last_name(default.func) in ("list", "set", "tuple") and not default.args

@@ -1,0 +1,57 @@
+"""What the rules for Python get to see: one file, and the names that options add."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cached_property
+from typing import NamedTuple
+
+from ..sources.python import Node, Python
+from ..sources.python_keys import FIELDS, SWITCH
+from ..sources.python_query import Names
+
+
+class Extras(NamedTuple):
+    """What options say about the Python rules."""
+
+    #: Further keys that RCL301 looks for.
+    keys: tuple[str, ...] = ()
+    #: Further functions that RCL302 takes for validation.
+    validators: tuple[str, ...] = ()
+    #: Whether RCL301 reports the defaults of function parameters, too.
+    parameter_defaults: bool = False
+
+
+class PythonFile:
+    """A Python file with the answers that several rules need.
+
+    Args:
+        python: the file.
+        extras: what options add.
+    """
+
+    def __init__(self, python: Python, extras: Extras) -> None:
+        self.python = python
+        self.extras = extras
+        self.keys = frozenset({*FIELDS, SWITCH, *extras.keys})
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        """The expressions of every statement that names a key, or a constant that holds one, outermost first."""
+        keys = "|".join(map(re.escape, sorted(self.keys)))
+        constants = set(re.findall(rf"^[ \t]*(\w+)[^=\n]*=\s*[\"'](?:{keys})[\"']", self.python.text, re.MULTILINE))
+        if not self.extras.keys and not constants:
+            return self.python.near()
+        words = "".join(rf"|\b{name}\b" for name in sorted(constants))
+        return self.python.near(re.compile(keys + words))
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """What each of :attr:`nodes` stands in."""
+        return {node: parent for node, parent, _ in self.nodes}
+
+    @cached_property
+    def names(self) -> Names:
+        """What the file's variables stand for."""
+        return Names(self.python.tree)

@@ -1,0 +1,205 @@
+"""A configuration that passes every check and then fails, or is skipped, while training.
+
+What it does
+    Reports, from a small table with the releases concerned:
+
+    * ``uniform`` with a ``recompute_num_layers`` that does not divide the layers of a pipeline stage: IndexError in the
+      first forward step (before 0.17).
+    * Multi-token prediction beside full recomputation with ``uniform`` and a ``recompute_num_layers`` other than 1:
+      AssertionError in the first forward step (from 0.14 on). With ``block`` its layers are not recomputed, which is a
+      warning.
+    * ``mlp`` in the list of a model whose linear layers have biases: endless recursion in the first backward step (from
+      0.12 on, in BF16, FP16 and FP32).
+
+    Only where the numbers are known: at a closed site, or from ``--facts`` and ``--model``.
+
+Why is this bad
+    The job dies after everything has been loaded, or needs memory that the setting was meant to save.
+
+Use instead
+    What the help line says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..schemas import store
+from ..schemas.contract import Contract
+from ..sources.model import UNKNOWN, Site, Span
+from .finding import Example, Finding
+from .wording import at, involved, item_span
+
+_MODEL = "num_layers: 10\nhidden_size: 64\nnum_attention_heads: 4\n"
+_UNIFORM = f"{_MODEL}recompute_granularity: full\nrecompute_method: uniform\n"
+_SELECTIVE = f"{_MODEL}recompute_granularity: selective\n"
+
+VALID = (
+    Example(f"{_UNIFORM}recompute_num_layers: 5\n", options={"mcore": "0.16.1"}),
+    Example(f"{_UNIFORM}recompute_num_layers: 1\nmtp_num_layers: 1\n", options={"mcore": "0.16.1"}),
+    Example(f"{_SELECTIVE}add_bias_linear: false\nrecompute_modules: [mlp]\n", options={"mcore": "0.16.1"}),
+)
+INVALID = (
+    Example(f"{_UNIFORM}recompute_num_layers: 4\n", (6,), options={"mcore": "0.16.1"}),
+    Example(f"{_UNIFORM}recompute_num_layers: 2\nmtp_num_layers: 1\n", (6,), options={"mcore": "0.16.1"}),
+    Example(
+        f"{_MODEL}recompute_granularity: full\nrecompute_method: block\nrecompute_num_layers: 1\nmtp_num_layers: 1\n",
+        (5,),
+        options={"mcore": "0.16.1"},
+    ),
+    Example(f"{_SELECTIVE}recompute_modules: [mlp]\n", (5,), options={"mcore": "0.16.1"}),
+)
+
+_BLOCK = "megatron/core/transformer/transformer_block.py"
+_MTP = "megatron/core/transformer/multi_token_prediction.py"
+_LAYER = "megatron/core/transformer/transformer_layer.py"
+
+#: Fields that spread the layers over the stages in another way than evenly.
+_UNEVEN = (
+    "account_for_embedding_in_pipeline_split",
+    "account_for_loss_in_pipeline_split",
+    "decoder_first_pipeline_num_layers",
+    "decoder_last_pipeline_num_layers",
+    "decoder_pipeline_manual_split_list",
+    "encoder_pipeline_model_parallel_size",
+    "heterogeneous_layers_config_path",
+    "hybrid_layer_pattern",
+    "hybrid_override_pattern",
+    "num_layers_in_first_pipeline_stage",
+    "num_layers_in_last_pipeline_stage",
+    "pipeline_model_parallel_layout",
+)
+
+#: Megatron-Core's defaults of the fields that are looked at here; a contract has those of its guards only.
+_DEFAULTS: dict[str, Any] = {
+    "add_bias_linear": True,
+    "fp4": None,
+    "fp8": None,
+    "moe_layer_freq": 1,
+    "mtp_num_layers": None,
+    "num_layers": UNKNOWN,
+    "num_layers_per_virtual_pipeline_stage": None,
+    "num_moe_experts": None,
+    "num_virtual_stages_per_pipeline_rank": None,
+    "pipeline_model_parallel_size": 1,
+    "virtual_pipeline_model_parallel_size": None,
+    **dict.fromkeys(_UNEVEN),
+}
+
+
+def check(site: Site, contract: Contract) -> Iterator[Finding]:
+    """At most one finding for each line of the table."""
+    granularity = site.effective.get("recompute_granularity")
+    release = _release(contract)
+    if granularity == "full":
+        yield from _uneven_chunks(site, release)
+        yield from _prediction_layers(site, release)
+    elif granularity == "selective":
+        yield from _returned_bias(site, release)
+
+
+def _release(contract: Contract) -> tuple[int, ...]:
+    """What to compare releases by; a source tree that has no number is newer than all of them."""
+    return store.version_key(contract.version) if contract.version[:1].isdigit() else (999,)
+
+
+def value(site: Site, field: str) -> Any:
+    """What a field is; UNKNOWN at an open site where nothing tells."""
+    return site.effective.get(field, _DEFAULTS[field] if site.closed else UNKNOWN)
+
+
+def _layout(site: Site, field: str) -> Any:
+    """What a field of the pipeline's layout is: what the recipe says, and else the default, in every framework."""
+    if field in site.effective:
+        return site.effective[field]
+    return site.settings[field].value if field in site.settings else _DEFAULTS[field]
+
+
+def _uneven_chunks(site: Site, release: tuple[int, ...]) -> Iterator[Finding]:
+    size = site.effective.get("recompute_num_layers")
+    if release >= (0, 17) or site.effective.get("recompute_method") != "uniform" or not _whole(size) or size == 1:
+        return
+    layers = _stage(site)
+    if layers is None or layers % size == 0:
+        return
+    yield Finding(
+        "RCL112",
+        f"recompute_num_layers is {size}, and a pipeline stage has {layers} layers: the last chunk runs past the end",
+        at(site, "recompute_num_layers"),
+        f"IndexError in the first forward step before megatron-core 0.17: {_BLOCK}, _checkpointed_forward",
+        f"write a number that divides {layers}",
+        involved(site, ("recompute_num_layers", "num_layers", "pipeline_model_parallel_size")),
+    )
+
+
+def _stage(site: Site) -> int | None:
+    """How many layers each part of the model has that runs as one block; None where that is not known."""
+    layers, stages = value(site, "num_layers"), value(site, "pipeline_model_parallel_size")
+    if not _whole(layers) or not _whole(stages) or any(_layout(site, field) not in (None, False) for field in _UNEVEN):
+        return None
+    per_part = _layout(site, "num_layers_per_virtual_pipeline_stage")
+    if per_part is not None:
+        return per_part if _whole(per_part) else None
+    parts = stages
+    for field in ("virtual_pipeline_model_parallel_size", "num_virtual_stages_per_pipeline_rank"):
+        virtual = _layout(site, field)
+        if virtual is not None:
+            if not _whole(virtual):
+                return None
+            parts *= virtual
+    return layers // parts if layers % parts == 0 else None
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _prediction_layers(site: Site, release: tuple[int, ...]) -> Iterator[Finding]:
+    depths = value(site, "mtp_num_layers")
+    if release < (0, 14) or not _whole(depths):
+        return
+    method, size = site.effective.get("recompute_method"), site.effective.get("recompute_num_layers")
+    if method == "block":
+        yield Finding(
+            "RCL112",
+            "the layers of multi-token prediction are not recomputed with recompute_method block",
+            at(site, "recompute_method"),
+            f"Megatron-Core warns and skips them: {_MTP}, _checkpointed_forward",
+            "write recompute_method: uniform with recompute_num_layers: 1 to recompute them too",
+            involved(site, ("recompute_method", "mtp_num_layers")),
+            severity="warning",
+        )
+    elif method == "uniform" and _whole(size) and size != 1:
+        yield Finding(
+            "RCL112",
+            f"recompute_num_layers is {size}, and with multi-token prediction it must be 1",
+            at(site, "recompute_num_layers"),
+            f"AssertionError in the first forward step: {_MTP}, _checkpointed_forward",
+            "write recompute_num_layers: 1",
+            involved(site, ("recompute_num_layers", "mtp_num_layers")),
+        )
+
+
+def _returned_bias(site: Site, release: tuple[int, ...]) -> Iterator[Finding]:
+    modules = site.effective.get("recompute_modules")
+    if release < (0, 12) or not isinstance(modules, list) or "mlp" not in modules:
+        return
+    if value(site, "add_bias_linear") is not True or any(value(site, name) is not None for name in ("fp8", "fp4")):
+        return
+    if value(site, "num_moe_experts") is not None and value(site, "moe_layer_freq") == 1:
+        return  # no layer has a dense MLP
+    yield Finding(
+        "RCL112",
+        '"mlp" cannot be recomputed while add_bias_linear is true: the bias that it returns recurses without end',
+        _item(site, "mlp"),
+        f"in the first backward step: {_LAYER}, _forward_mlp, and tensor_parallel/random.py, CheckpointFunction",
+        "write add_bias_linear: false, or take mlp off recompute_modules",
+        involved(site, ("recompute_modules", "add_bias_linear")),
+    )
+
+
+def _item(site: Site, module: str) -> Span:
+    setting = site.origin("recompute_modules")
+    modules = site.effective["recompute_modules"]
+    return item_span(setting, modules.index(module)) if setting else site.anchor

@@ -1,0 +1,269 @@
+"""A default for a recompute setting at the place that reads it.
+
+What it does
+    Reports a default other than None that Python code has for a recompute key: ``.get(key, default)``, ``.pop``,
+    ``.setdefault``, ``getattr``, ``OmegaConf.select(default=...)``, ``.get(key) or default``, and
+    ``config[key] if key in config else default``. Defaults of function parameters and of schema classes belong where
+    they are; ``parameter-defaults = true`` reports those of parameters, too. ``extend-recompute-keys`` adds keys.
+
+    A default that is false, zero or empty is left alone where the value is only tested: None would come out the same.
+
+Why is this bad
+    The recipe no longer says what runs. Two places that read the key may have two defaults, and whoever deletes the key
+    gets one of them.
+
+Use instead
+    ``config[key]``, and the value in the recipe. None is fine: it says that there was no value.
+
+Fix
+    Reads the key without a default (safe where a key that is there gives what it gave before; unsafe for ``or``, which
+    also replaces null, false and zero). A missing key is an error then.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from ..sources.model import Span
+from ..sources.python import Python, Scope
+from ..sources.python_query import last_name, path_of
+from .finding import Edit, Example, Finding, Fix
+from .key_reads import Read, hides, is_empty, is_key, is_tested, read_of
+from .python_file import PythonFile
+
+VALID = (
+    Example(
+        'granularity = config["recompute_granularity"]\nmodules = config.get("recompute_modules")\n', filename="a.py"
+    ),
+    Example('full = getattr(config, "recompute_granularity", None) == "full"\n', filename="a.py"),
+    Example('logprob = config.get("recompute_logprob", True)\n', filename="a.py"),
+    Example('if "mlp" in options.get("recompute_modules", []):\n    pass\n', filename="a.py"),
+    Example('fsdp = config["dtensor_cfg"].get("activation_checkpointing", False)\n', filename="a.py"),
+    Example('def build(recompute_granularity="full"):\n    return recompute_granularity\n', filename="a.py"),
+)
+INVALID = (
+    Example(
+        'granularity = config["megatron_cfg"].get("recompute_granularity", "full")\n',
+        (1,),
+        filename="a.py",
+        fixed='granularity = config["megatron_cfg"]["recompute_granularity"]\n',
+    ),
+    Example(
+        'layers = getattr(config, "recompute_num_layers", 1)\n',
+        (1,),
+        filename="a.py",
+        fixed="layers = config.recompute_num_layers\n",
+    ),
+    Example(
+        'method = config.get("recompute_method") or "uniform"\n',
+        (1,),
+        filename="a.py",
+        fixed='method = config["recompute_method"]\n',
+    ),
+    Example(
+        'method = config["recompute_method"] if "recompute_method" in config else "block"\n',
+        (1,),
+        filename="a.py",
+        fixed='method = config["recompute_method"]\n',
+    ),
+    Example(
+        'modules = OmegaConf.select(config, "megatron.recompute_modules", default=["moe"])\n',
+        (1,),
+        filename="a.py",
+        fixed='modules = OmegaConf.select(config, "megatron.recompute_modules")\n',
+    ),
+    Example('on = megatron_cfg.get("activation_checkpointing", True)\n', (1,), filename="a.py"),
+)
+
+_ATOMS = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
+
+
+def check(file: PythonFile) -> Iterator[Finding]:
+    """One finding for each read with a default, in the order of the text."""
+    for node, _, scope in file.nodes:
+        if isinstance(node, ast.Call):
+            yield from _of_call(node, scope, file)
+        elif isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+            yield from _of_or(node, scope, file)
+        elif isinstance(node, ast.IfExp):
+            yield from _of_condition(node, scope, file)
+        elif isinstance(node, ast.arguments) and file.extras.parameter_defaults:
+            yield from _of_parameters(node, scope, file)
+
+
+def _of_call(node: ast.Call, scope: Scope, file: PythonFile) -> Iterator[Finding]:
+    read = read_of(node, scope, file)
+    if read is None or read.default is None or not hides(read.default, read.key, scope, file):
+        return
+    if is_empty(read.default) and is_tested(node, file):
+        return
+    if read.form == "pop" and isinstance(file.parents.get(node), ast.Expr):
+        return  # thrown away
+    unused = isinstance(file.parents.get(node), ast.Expr)
+    yield _finding(node, read.key, read.default, None if unused else _without_default(read, file.python), file.python)
+
+
+def _of_or(node: ast.BoolOp, scope: Scope, file: PythonFile) -> Iterator[Finding]:
+    default = node.values[-1]
+    for operand in node.values[:-1]:
+        inner = operand.value if isinstance(operand, ast.NamedExpr) else operand
+        read = read_of(inner, scope, file)
+        if read is None or read.form == "setdefault" or is_tested(node, file):
+            continue
+        if hides(read.default, read.key, scope, file) or not hides(default, read.key, scope, file):
+            continue
+        text = _plain(read, file.python) if len(node.values) == 2 and operand is inner else None
+        yield _finding(node, read.key, default, _replacement(node, text, file.python, safe=False), file.python)
+        return
+
+
+def _of_condition(node: ast.IfExp, scope: Scope, file: PythonFile) -> Iterator[Finding]:
+    for key, container, present in _asked(node.test, scope, file):
+        value, default = (node.body, node.orelse) if present else (node.orelse, node.body)
+        path = path_of(value)
+        if path is None or len(path) < 2 or path[-1] != key or not hides(default, key, scope, file):
+            continue
+        read = read_of(value, scope, file)
+        if read is not None and hides(read.default, key, scope, file):
+            return  # reported by itself
+        same = container is not None and path_of(container) == path[:-1]
+        fix = _replacement(node, file.python.source(value), file.python, safe=same)
+        yield _finding(node, key, default, fix, file.python)
+        return
+
+
+def _of_parameters(arguments: ast.arguments, scope: Scope, file: PythonFile) -> Iterator[Finding]:
+    positional = [*arguments.posonlyargs, *arguments.args]
+    defaults: list[tuple[ast.arg, ast.expr | None]] = [
+        *zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+    ]
+    for parameter, default in defaults:
+        if is_key(parameter.arg, None, scope, file) and hides(default, parameter.arg, scope, file):
+            assert default is not None
+            yield _finding(parameter, parameter.arg, default, None, file.python)
+
+
+def _asked(test: ast.expr, scope: Scope, file: PythonFile) -> Iterator[tuple[str, ast.expr | None, bool]]:
+    """The keys whose presence a test asks for: the key, what in, and whether the test is true when it is there."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        for part in test.values:
+            yield from (asked for asked in _asked(part, scope, file) if asked[2])
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        for key, container, present in _asked(test.operand, scope, file):
+            yield key, container, not present
+    elif isinstance(test, ast.Compare) and len(test.ops) == 1:
+        operator, right = test.ops[0], test.comparators[0]
+        if isinstance(operator, (ast.In, ast.NotIn)):
+            text = file.names.text(test.left, scope)
+            if text is not None and is_key(text, right, scope, file):
+                yield text.rpartition(".")[2], right, isinstance(operator, ast.In)
+        elif isinstance(operator, (ast.Is, ast.IsNot)) and isinstance(right, ast.Constant) and right.value is None:
+            yield from ((key, None, isinstance(operator, ast.IsNot)) for key in _named(test.left, scope, file))
+    elif isinstance(test, ast.Call) and last_name(test.func) == "hasattr" and len(test.args) == 2:
+        text = file.names.text(test.args[1], scope)
+        if text is not None and is_key(text, test.args[0], scope, file):
+            yield text, test.args[0], True
+    else:
+        yield from ((key, None, True) for key in _named(test, scope, file))
+
+
+def _named(node: ast.expr, scope: Scope, file: PythonFile) -> Iterator[str]:
+    path = path_of(node)
+    if path is not None and len(path) > 1:
+        container = node.value if isinstance(node, (ast.Attribute, ast.Subscript)) else None
+        if is_key(path[-1], container, scope, file):
+            yield path[-1]
+
+
+def _finding(node: ast.AST, key: str, default: ast.expr, fix: Fix | None, python: Python) -> Finding:
+    text = " ".join(python.source(default).split())
+    if len(text) > 40:
+        text = f"{text[:37]}..."
+    return Finding(
+        "RCL301",
+        f"{text} is a hidden default of {key}",
+        python.span(node),
+        "the recipe does not say it, and another place that reads the key may have another default",
+        "put the value into the recipe, and read the key without a default",
+        (),
+        fix,
+    )
+
+
+# ---- fixes
+
+
+def _without_default(read: Read, python: Python) -> Fix | None:
+    """Read the key without the default. A key that is there gives the same."""
+    function = read.call.func
+    if read.form in ("get", "setdefault") and isinstance(function, ast.Attribute) and not _is_dict(function):
+        return _subscript(read, python)
+    if read.form in ("getattr", "get") and read.container is not None and isinstance(read.key_node, ast.Constant):
+        text = _plain(read, python)
+        return _replacement(read.call, text, python, safe=True)
+    return _dropped(read, python)
+
+
+def _subscript(read: Read, python: Python) -> Fix | None:
+    """Put ``[key]`` for everything from the dot of ``.get`` on, so that the container stays as it is written."""
+    function, call = read.call.func, python.span(read.call)
+    assert isinstance(function, ast.Attribute)
+    name = python.span(function)
+    lines = python.lines
+    line, column = name.end_line, name.end_column - len(function.attr)
+    before = lines[line - 1][: column - 1].rstrip()
+    while not before and line > 1:  # the dot ends a line above
+        line -= 1
+        before = lines[line - 1].rstrip("\\ \t")
+    if not before.endswith("."):
+        return None
+    span = Span(python.path, line, len(before), call.end_line, call.end_column)
+    return _edit(span, f"[{python.source(read.key_node)}]", python, safe=True)
+
+
+def _dropped(read: Read, python: Python) -> Fix | None:
+    """Delete the default and the comma before it."""
+    assert read.default is not None
+    arguments = [*read.call.args, *(keyword.value for keyword in read.call.keywords)]
+    index = arguments.index(read.default)
+    if index != len(arguments) - 1 or index == 0:
+        return None
+    before, default = python.span(arguments[index - 1]), python.span(read.default)
+    if not re.fullmatch(r"\s*,\s*(?:default\s*=\s*)?", python.slice(python.between(before, default))):
+        return None
+    span = Span(python.path, before.end_line, before.end_column, default.end_line, default.end_column)
+    return _edit(span, "", python, safe=True)
+
+
+def _plain(read: Read, python: Python) -> str | None:
+    """The read without a default, as text; None where it cannot be written in the place of the call."""
+    container = read.container
+    if container is None or read.form == "pop" or read.form == "select":
+        return None
+    text = python.source(container)
+    if not isinstance(container, _ATOMS):
+        text = f"({text})"
+    if "\n" in text:
+        return None
+    if read.form == "getattr":
+        return f"{text}.{read.key}" if isinstance(read.key_node, ast.Constant) else None
+    return f"{text}[{python.source(read.key_node)}]"
+
+
+def _replacement(node: ast.AST, text: str | None, python: Python, *, safe: bool) -> Fix | None:
+    return None if text is None else _edit(python.span(node), text, python, safe=safe)
+
+
+def _edit(span: Span, text: str, python: Python, *, safe: bool) -> Fix | None:
+    """The fix that writes ``text`` at ``span``; None where that would lose a comment or an assignment."""
+    old = python.slice(span)
+    if "#" in old or ":=" in old or "\n" in text:
+        return None
+    return Fix("Read it without a default", (Edit(span, text),), safe)
+
+
+def _is_dict(function: ast.Attribute) -> bool:
+    return isinstance(function.value, ast.Name) and function.value.id == "dict"

@@ -1,0 +1,195 @@
+"""A recompute setting assigned to a configuration that nothing validates afterwards.
+
+What it does
+    Reports ``<config>.recompute_modules = value``, and its like, where only run time can tell the value, nothing after
+    it in the function validates the configuration, and the function does not check the value itself.
+
+    What validates: ``finalize()``, ``validate()``, ``__post_init__()``, ``dataclasses.replace()``, functions whose
+    names begin with ``validate`` or ``finalize``, making a new configuration from it, and what ``extend-validators``
+    names. What checks: a membership test, a set difference or a chain of comparisons that ends in ``raise`` or
+    ``assert``. Literals are checked by the contract instead (RCL101 to RCL113).
+
+Why is this bad
+    ``TransformerConfig.__post_init__`` runs once, when the configuration is made. What is assigned later meets no
+    check: a misspelled module recomputes nothing, silently.
+
+Use instead
+    ``dataclasses.replace(config, recompute_modules=modules)``, ``config.finalize()`` after the assignments, or a check
+    of the value against the modules there are.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from ..sources.python import Python, Scope
+from ..sources.python_query import last_name, parameters, path_of, unwrapped
+from .finding import Example, Finding
+from .python_file import PythonFile
+from .validation import Checks, is_validator, validated_later
+
+_HEAD = "def apply(model_cfg, config):\n"
+
+VALID = (
+    Example(
+        f'{_HEAD}    model_cfg.recompute_modules = config["recompute_modules"]\n    model_cfg.finalize()\n',
+        filename="a.py",
+    ),
+    Example(f'{_HEAD}    model_cfg.recompute_modules = ["core_attn"]\n', filename="a.py"),
+    Example(
+        f'{_HEAD}    granularity = config["recompute_granularity"]\n'
+        '    if granularity not in ("full", "selective"):\n        raise ValueError(granularity)\n'
+        "    model_cfg.recompute_granularity = granularity\n",
+        filename="a.py",
+    ),
+    Example(
+        f'{_HEAD}    unknown = set(config["recompute_modules"]) - MODULES\n    assert not unknown, unknown\n'
+        '    model_cfg.recompute_modules = config["recompute_modules"]\n',
+        filename="a.py",
+    ),
+    Example(
+        f"{_HEAD}    model_cfg.recompute_method = config.method\n    return TransformerConfig(**vars(model_cfg))\n",
+        filename="a.py",
+    ),
+    Example(
+        "class Model:\n    def __init__(self, modules):\n        self.recompute_modules = modules\n", filename="a.py"
+    ),
+)
+INVALID = (
+    Example(f'{_HEAD}    model_cfg.recompute_modules = config["recompute_modules"]\n', (2,), filename="a.py"),
+    Example(
+        f'{_HEAD}    modules = config.get("recompute_modules")\n    if modules is not None:\n'
+        "        model_cfg.recompute_modules = modules\n",
+        (4,),
+        filename="a.py",
+    ),
+)
+
+#: What a model's own configuration is called; it has been validated as that.
+_MODEL_CONFIG = re.compile(r"config|\w*(?:megatron|transformer|language|text|decoder|base)\w*_config")
+
+#: Objects that are no configuration of Megatron-Core's: one that sets itself up, and arguments that were parsed.
+_NOT_CONFIGURATIONS = frozenset({"args", "cls", "ctx", "self"})
+
+
+def check(file: PythonFile) -> Iterator[Finding]:
+    """One finding for each such assignment."""
+    for node, _, scope in file.nodes:
+        for target, value in _assignments(node):
+            if _is_ours(target, file) and not _is_safe(target, value, scope, file):
+                yield _finding(target, value, file.python)
+
+
+def _assignments(node: ast.AST) -> Iterator[tuple[ast.Attribute, ast.expr]]:
+    """The attributes that a statement assigns to, each with its value."""
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Attribute):
+                yield target, node.value
+            elif isinstance(target, (ast.Tuple, ast.List)):
+                values: list[ast.expr] = [node.value] * len(target.elts)
+                if isinstance(node.value, (ast.Tuple, ast.List)) and len(node.value.elts) == len(values):
+                    values = node.value.elts
+                for part, value in zip(target.elts, values, strict=True):
+                    if isinstance(part, ast.Attribute):
+                        yield part, value
+    elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
+        if isinstance(node.target, ast.Attribute) and node.value is not None:
+            yield node.target, node.value
+    elif isinstance(node, ast.Call) and last_name(node.func) == "setattr" and len(node.args) == 3:
+        name = node.args[1]
+        if isinstance(name, ast.Constant):
+            attribute = ast.Attribute(value=node.args[0], attr=str(name.value), ctx=ast.Store())
+            yield ast.copy_location(attribute, node), node.args[2]
+
+
+def _is_ours(target: ast.Attribute, file: PythonFile) -> bool:
+    if not target.attr.startswith("recompute_") or target.attr not in file.keys:
+        return False
+    return not (isinstance(target.value, ast.Name) and target.value.id in _NOT_CONFIGURATIONS)
+
+
+def _is_safe(target: ast.Attribute, value: ast.expr, scope: Scope, file: PythonFile) -> bool:
+    names, more = file.names, file.extras.validators
+    inner = unwrapped(value)
+    if names.is_constant(value, scope) or names.is_constant(inner, scope) or _is_parametrized(inner, scope):
+        return True
+    if isinstance(inner, ast.Call) and is_validator(inner, more):
+        return True
+    if isinstance(inner, ast.Attribute) and inner.attr == "value" and isinstance(inner.value, ast.Call):
+        return True  # Granularity(text).value: the enumeration refuses what it does not have
+    if target.attr == "recompute_num_layers" and isinstance(value, ast.Call) and last_name(value.func) == "int":
+        return True  # which refuses what is no number
+    if _is_copied(target, inner) or _is_taken_over(target, inner, scope, file) or _is_container(target, scope):
+        return True
+    return validated_later(target, scope, names, more) or Checks(scope, value, target, names, more).any()
+
+
+def _is_copied(target: ast.Attribute, value: ast.expr) -> bool:
+    """Whether the value comes from the same configuration, or from the same place of another of its kind."""
+    to, source = path_of(target), path_of(value)
+    if to is None or source is None or not isinstance(value, ast.Attribute):
+        return False
+    if source[:-1] == to[:-1]:
+        return True
+    return len(to) > 2 and source[1:] == to[1:]
+
+
+def _is_taken_over(target: ast.Attribute, value: ast.expr, scope: Scope, file: PythonFile) -> bool:
+    """Whether a configuration made here, as for the vision part of a model, takes over a setting of the model's own."""
+    path = path_of(value)
+    if path is None or len(path) != 2 or path[1] != target.attr or not _MODEL_CONFIG.fullmatch(path[0]):
+        return False
+    made = file.names.value(target.value, scope)
+    return isinstance(made, ast.Call) and last_name(made.func).endswith(("TransformerConfig", "copy"))
+
+
+def _is_container(target: ast.Attribute, scope: Scope) -> bool:
+    """Whether it is part of Megatron-Bridge's ``ConfigContainer``, which is validated when training begins."""
+    path = path_of(target)
+    if path is None or isinstance(scope, ast.Module) or len(path) < 3:
+        return False
+    return any(
+        parameter.arg == path[0]
+        and parameter.annotation is not None
+        and "ConfigContainer" in ast.dump(parameter.annotation)
+        for parameter in parameters(scope)
+    )
+
+
+def _is_parametrized(value: ast.expr, scope: Scope) -> bool:
+    """Whether pytest fills in the value, from a list that stands above the function."""
+    if not isinstance(value, ast.Name) or isinstance(scope, ast.Module):
+        return False
+    return any(
+        isinstance(decorator, ast.Call)
+        and isinstance(decorator.func, ast.Attribute)
+        and decorator.func.attr == "parametrize"
+        and decorator.args
+        and value.id in _words(decorator.args[0])
+        for decorator in scope.decorator_list
+    )
+
+
+def _words(node: ast.expr) -> set[str]:
+    return {
+        word.strip()
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Constant) and isinstance(inner.value, str)
+        for word in inner.value.split(",")
+    }
+
+
+def _finding(target: ast.Attribute, value: ast.expr, python: Python) -> Finding:
+    text = " ".join(python.source(value).split())
+    if len(text) > 60:
+        text = f"{text[:57]}..."
+    return Finding(
+        "RCL302",
+        f"{target.attr} is set to {text}, and nothing here validates it",
+        python.span(target),
+        "TransformerConfig.__post_init__ has run by then: a wrong value passes silently",
+        "use dataclasses.replace(), call finalize() afterwards, or check the value and raise",
+    )

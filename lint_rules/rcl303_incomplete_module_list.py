@@ -1,0 +1,299 @@
+"""A list of the recompute modules there are that is not the list of the Megatron-Core in use.
+
+What it does
+    Reports comments, docstrings, help texts, ``Literal[...]``, enumerations, ``choices=`` and collections called
+    ``VALID_...``, ``ALLOWED_...`` or the like that list the recompute modules, and miss some or name some that there
+    are not. In YAML, comments. A list is taken for one of all there is when words such as valid, allowed, options,
+    choices or one of announce it; an example, a default or a value is none.
+
+    Silent where the release of Megatron-Core is only assumed (see ``--mcore``), and in Megatron-Core's own files.
+
+Why is this bad
+    Whoever reads the list does not learn of the modules that save most, and a check against it refuses them.
+
+Use instead
+    The whole list (``recompute-lint contract show``), or a link to Megatron-Core's.
+
+Fix
+    Completes the list, and takes off what there is not (safe in comments).
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..schemas import store
+from ..sources.model import Span
+from ..sources.prose import Places, Prose, of_python, of_yaml
+from ..sources.python import Node
+from ..sources.python_query import last_name
+from .finding import Edit, Example, Finding, Fix
+from .module_lists import ModuleList, enumerations, naming
+from .python_file import PythonFile
+
+if TYPE_CHECKING:
+    from ..schemas.choose import Choice
+
+_MCORE = {"mcore": "0.16.1"}
+#: Two names of a list are never farther from each other, in characters.
+_FARTHEST = 400
+
+_SEVEN = '"core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"'
+
+VALID = (
+    Example(f"# Valid options for recompute_modules: [{_SEVEN}].\nmodules = None\n", filename="a.py", options=_MCORE),
+    Example(
+        '# Use ["moe"] to recompute the experts, e.g. recompute_modules=["moe", "layernorm"].\nmodules = None\n',
+        filename="a.py",
+        options=_MCORE,
+    ),
+    Example('# Valid recompute_modules: ["core_attn", "moe"].\nmodules = None\n', filename="a.py"),
+    Example('RECOMPUTE_MODULES = ["core_attn", "moe"]\n', filename="a.py", options=_MCORE),
+)
+INVALID = (
+    Example(
+        '# Valid options for recompute_modules: ["core_attn", "moe", "mla_up_proj"].\nmodules = None\n',
+        (1,),
+        filename="a.py",
+        options=_MCORE,
+        fixed='# Valid options for recompute_modules: ["core_attn", "moe", "mla_up_proj", "moe_act", "layernorm", '
+        '"mlp", "shared_experts"].\nmodules = None\n',
+    ),
+    Example(
+        "VALID_RECOMPUTE_MODULES = ('core_attn', 'mlp')\n",
+        (1,),
+        filename="a.py",
+        options=_MCORE,
+        fixed="VALID_RECOMPUTE_MODULES = ('core_attn', 'mlp', 'moe_act', 'layernorm', 'mla_up_proj', 'moe', "
+        "'shared_experts')\n",
+    ),
+    Example(
+        'RecomputeModule = Literal["core_attn", "moe_act", "mlp"]\n',
+        (1,),
+        filename="a.py",
+        options=_MCORE,
+    ),
+    Example(
+        "megatron:\n  # Recompute modules, multiple choices: [core_attn, moe_act, mlp]\n  recompute_modules: [mlp]\n",
+        (2,),
+        options=_MCORE,
+        fixed="megatron:\n  # Recompute modules, multiple choices: [core_attn, moe_act, mlp, layernorm, mla_up_proj, "
+        "moe, shared_experts]\n  recompute_modules: [mlp]\n",
+    ),
+)
+
+#: Names of collections that say what is allowed.
+_COLLECTION = re.compile(
+    r"valid|allow|choice|supported|option|permitted|(?:^|_)all(?:_|$)|known|possible", re.IGNORECASE
+)
+_ELSEWHERE = re.compile(r"offload|graph|fp8|unsupported|invalid|disallow", re.IGNORECASE)
+#: Megatron-LM's own files, which define the modules of their own release.
+_OWN = re.compile(r"(?:^|/)megatron/(?:core|training)/")
+
+
+class _Item(NamedTuple):
+    """A name in a list, with its quotes."""
+
+    name: str
+    span: Span
+
+
+def check(file: PythonFile, choice: Choice) -> Iterator[Finding]:
+    """One finding for each such list of a Python file, under the Megatron-Core in use."""
+    if _is_silent(file.python.path, choice):
+        return
+    modules = _ever(choice)
+    yield from _check_prose(file.python.path, file.python.text, choice, of_python)
+    seen: set[ast.AST] = set()
+    for here in file.python.near(naming(modules)):
+        for holder, elements, is_about in _collections(here):
+            if holder not in seen and is_about(elements, modules):
+                seen.add(holder)
+                items = [_Item(_text(element), file.python.span(element)) for element in elements]
+                yield from _judge(items, file.python.span(holder), choice, _code_fix(items, holder, file, choice))
+
+
+def check_comments(path: str, text: str, choice: Choice) -> Iterator[Finding]:
+    """One finding for each such list in the comments of a YAML file."""
+    if not _is_silent(path, choice):
+        yield from _check_prose(path, text, choice, of_yaml)
+
+
+def _check_prose(
+    path: str, text: str, choice: Choice, reader: Callable[[str, list[int]], Iterator[Prose]]
+) -> Iterator[Finding]:
+    modules = _ever(choice)
+    named = [(match.start(), match[0]) for match in naming(modules).finditer(text)]
+    wanted = [
+        start
+        for (start, name), (following, other) in pairwise(named)
+        if name != other and following - start < _FARTHEST
+    ]
+    if not wanted:
+        return
+    places = Places(path, text)
+    for prose in reader(text, wanted):
+        for one in enumerations(prose, modules):
+            items = [
+                _Item(item.name, places.span(prose.place(item.start), prose.place(item.end - 1) + 1))
+                for item in one.items
+            ]
+            yield from _judge(items, _whole(items), choice, _prose_fix(items, one, prose, choice))
+
+
+def _is_silent(path: str, choice: Choice) -> bool:
+    own = _OWN.search(os.path.abspath(path).replace(os.sep, "/"))
+    return choice.assumed or not choice.contract.modules or own is not None
+
+
+def _ever(choice: Choice) -> frozenset[str]:
+    return frozenset({*store.index()["modules"], *choice.contract.modules})
+
+
+def _judge(items: list[_Item], span: Span, choice: Choice, fix: Fix | None) -> Iterator[Finding]:
+    contract = choice.contract
+    listed = [item.name for item in items]
+    missing = [name for name in contract.modules if name not in listed]
+    unknown = [name for name in listed if name not in contract.modules]
+    if not missing and not unknown:
+        return
+    parts = []
+    if missing:
+        parts.append(f"misses {', '.join(missing)}")
+    if unknown:
+        parts.append(f"names {', '.join(unknown)}, which megatron-core {contract.version} does not have")
+    yield Finding(
+        "RCL303",
+        f"this list of the recompute modules {' and '.join(parts)}",
+        span,
+        f"megatron-core {contract.version} can recompute {', '.join(contract.modules)} "
+        f"({contract.source_of('recompute_modules')})",
+        "complete the list" if missing else "take it off the list",
+        (),
+        fix,
+    )
+
+
+# ---- lists in code
+
+
+def _collections(here: Node) -> Iterator[tuple[ast.AST, list[ast.expr], _About]]:
+    """The collections in a node that may list all modules: what holds them, their items, and what decides."""
+    node = here.node
+    if isinstance(node, ast.Subscript) and last_name(node.value) == "Literal":
+        elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        yield node, elements, _About("", needs_two=True)
+    elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        name = last_name(target)
+        if _COLLECTION.search(name) and not _ELSEWHERE.search(name):
+            yield from _elements(node.value, _About(name))
+    elif isinstance(node, ast.Call):
+        about = _About(" ".join(_strings(node.args)))
+        for keyword in node.keywords:
+            if keyword.arg == "choices":
+                yield from _elements(keyword.value, about)
+        if last_name(node.func) == "Choice" and node.args:
+            yield from _elements(node.args[0], _About(""))
+    elif isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and key.value == "choices":
+                yield from _elements(value, _About(""))
+    elif isinstance(node, ast.ClassDef) and any("Enum" in last_name(base) for base in node.bases):
+        values = [one.value for one in node.body if isinstance(one, ast.Assign)]
+        if values:
+            yield values[0], values, _About(node.name)
+
+
+def _elements(node: ast.expr, about: _About) -> Iterator[tuple[ast.AST, list[ast.expr], _About]]:
+    if isinstance(node, ast.Call) and last_name(node.func) in ("frozenset", "list", "set", "tuple") and node.args:
+        node = node.args[0]
+    if isinstance(node, (ast.List, ast.Set, ast.Tuple)):
+        yield node, node.elts, about
+    elif isinstance(node, ast.Dict):
+        yield node, [key for key in node.keys if key is not None], about
+
+
+class _About(NamedTuple):
+    """What decides whether a collection lists the recompute modules: what it is called, and what is in it."""
+
+    name: str
+    needs_two: bool = False
+
+    def __call__(self, elements: list[ast.expr], modules: frozenset[str]) -> bool:
+        names = [_text(element) for element in elements]
+        if not names or "" in names:
+            return False
+        known = sum(name in modules for name in names)
+        if known < (2 if self.needs_two or "recompute" not in self.name.lower() else 1):
+            return False
+        if "recompute" in self.name.lower():
+            return 2 * (len(names) - known) <= known
+        return known == len(names) and (known > 2 or "module" in self.name.lower())
+
+
+def _text(node: ast.expr) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _strings(nodes: list[ast.expr]) -> list[str]:
+    return [text for node in nodes if (text := _text(node))]
+
+
+# ---- fixes
+
+
+def _whole(items: list[_Item]) -> Span:
+    first, last = items[0].span, items[-1].span
+    return first._replace(end_line=last.end_line, end_column=last.end_column)
+
+
+def _completed(items: list[_Item], choice: Choice) -> tuple[list[_Item], list[str]]:
+    """The items to keep, and the names to add."""
+    modules = choice.contract.modules
+    kept = [item for item in items if item.name in modules]
+    return kept, [name for name in modules if all(item.name != name for item in kept)]
+
+
+def _fix(items: list[_Item], quotes: tuple[str, str], separator: str, choice: Choice, *, safe: bool) -> Fix | None:
+    kept, missing = _completed(items, choice)
+    opening, closing = quotes
+    added = [f"{opening}{name}{closing}" for name in missing]
+    last = items[-1].span
+    if len(kept) == len(items):
+        at_end = last._replace(line=last.end_line, column=last.end_column)
+        return Fix("Complete the list", (Edit(at_end, "".join(separator + name for name in added)),), safe)
+    whole = _whole(items)
+    if whole.line != whole.end_line:
+        return None
+    names = [f"{opening}{item.name}{closing}" for item in kept]
+    return Fix("Correct the list", (Edit(whole, separator.join([*names, *added])),), safe)
+
+
+def _prose_fix(items: list[_Item], found: ModuleList, prose: Prose, choice: Choice) -> Fix | None:
+    if found.separator is None:
+        return None
+    quotes = set()
+    for item in found.items:
+        opening, _, closing = prose.text[item.start : item.end].partition(item.name)
+        quotes.add((opening, closing))
+    if len(quotes) != 1:
+        return None
+    return _fix(items, quotes.pop(), found.separator, choice, safe=prose.is_comment)
+
+
+def _code_fix(items: list[_Item], holder: ast.AST, file: PythonFile, choice: Choice) -> Fix | None:
+    if not isinstance(holder, (ast.List, ast.Set, ast.Tuple, ast.Subscript)):
+        return None
+    texts = [file.python.slice(item.span) for item in items]
+    quote = texts[-1][:1]
+    if any(text != f"{quote}{item.name}{quote}" for text, item in zip(texts, items, strict=True)):
+        return None
+    if isinstance(holder, ast.Tuple) and len(items) == 1:
+        return None  # the comma behind a tuple's only item
+    return _fix(items, (quote, quote), ", ", choice, safe=False)

@@ -1,0 +1,19 @@
+"""A file that is not valid Python.
+
+What it does
+    Reports the first syntax error of a Python file that mentions recompute settings, Python 2 included. Syntax that is
+    newer than the Python that runs the linter is no error. Templates that are yet to become Python are left alone.
+
+Why is this bad
+    What cannot be parsed cannot be checked.
+"""
+
+from __future__ import annotations
+
+from .finding import Example
+
+VALID = (Example('type Modules = list[str]\nconfig["recompute_modules"]\n', filename="a.py"),)
+INVALID = (
+    Example('print "recompute_granularity"\n', (1,), filename="a.py"),
+    Example("config.recompute_granularity = (\n", (1,), filename="a.py"),
+)

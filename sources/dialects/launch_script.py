@@ -1,0 +1,236 @@
+"""Launch scripts: shell scripts and Makefiles that hand recompute flags or overrides to a training program.
+
+Every command with such a word is a site. What the words mean depends on the program:
+
+* Megatron-LM's flags (``--recompute-granularity full``), for Megatron-LM itself and for what calls its parser (slime,
+  Pai-Megatron-Patch): :mod:`..megatron_args`. Closed unless a word that only a run can tell could hide flags.
+* ``megatron sft`` and its like: ms-swift (:mod:`.ms_swift`).
+* ``primus-cli``, or an experiment's YAML beside the flags: Primus, whose YAML has the rest. Open.
+* ``a.b.recompute_modules=[moe]``: overrides of a Hydra or OmegaConf configuration (:mod:`..hydra`). The path tells the
+  framework: ``override_transformer_config`` is verl's (:mod:`.verl`), ``megatron_cfg`` NeMo-RL's, ``strategy_config``
+  ROLL's (:mod:`.roll`), ``<role>.megatron`` AReaL's (:mod:`.areal`), ``model`` Megatron-Bridge's or NeMo's.
+"""
+
+from __future__ import annotations
+
+import bisect
+import os
+import re
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Any
+
+from ..flags import Flag, Line, Word, settings_of, take_apart
+from ..hydra import Override, override, parse
+from ..megatron_args import ARGUMENTS, OWN_KEYS, apply
+from ..model import Setting, Site, Span
+from ..reader import Document, Reader
+from ..settings import RECOMPUTE_KEYS
+from ..shell import Command, Field, commands, split
+from . import Reading
+
+#: What a script must hold before anything of it is looked at closely.
+_INTERESTING = re.compile(
+    r"--\"?(?:[\w-]*recompute\b|[\w-]*recompute_|distribute[_-]saved[_-]activations|checkpoint[_-]activations)"
+    r"|[\w.]\.(?:recompute_\w+|\w*moe_layer_recompute|distribute_saved_activations|activations_checkpoint_\w+"
+    r"|activation_checkpointing)(?:=|$)"
+)
+
+#: Flags that make a command a site; a misspelling of one has ``recompute`` in it.
+_FLAGS = frozenset({*RECOMPUTE_KEYS, "checkpoint_activations", "recompute_activations", "recompute_layer_ids"})
+
+#: Options of other programs whose names hold the word.
+_NOT_OURS = re.compile(r"precompute|recompute_(?:vision|old|log|logprob)|rl_kv_cache")
+
+_SWIFT = ("megatron", "swift")
+_SWIFT_COMMANDS = frozenset({"sft", "pt", "rlhf", "grpo", "dpo", "kto", "rm", "gkd", "export"})
+_PROGRAM = re.compile(r"\.py$|^python[\d.]*$|^torchrun$|^-m$")
+_PRIMUS = re.compile(r"primus")
+
+
+def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
+    """One site for each command with recompute settings, one for each mapping that its overrides reach into."""
+    text = document.text
+    makefile = os.path.basename(document.path).lower() in ("makefile", "gnumakefile") or document.path.endswith(".mk")
+    place = _places(text, document.path)
+    sites: list[Site] = []
+    for command in commands(text, _INTERESTING, makefile=makefile):
+        sites.extend(_sites(command, place, document.path))
+    return Reading(_distinct(sites), [])
+
+
+def _places(text: str, path: str) -> Callable[[int, int], Span]:
+    """A function from offsets to spans."""
+    starts = [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", text))]
+
+    def place(start: int, end: int) -> Span:
+        line = bisect.bisect_right(starts, start)
+        last = bisect.bisect_right(starts, end)
+        return Span(path, line, start - starts[line - 1] + 1, last, end - starts[last - 1] + 1)
+
+    return place
+
+
+def _distinct(sites: list[Site]) -> list[Site]:
+    """Each site once, however many branches lead to it."""
+    found: dict[Any, Site] = {}
+    for site in sites:
+        settings = tuple((name, setting.span, str(setting.value)) for name, setting in site.settings.items())
+        found.setdefault((site.path, site.closed, settings), site)
+    return list(found.values())
+
+
+def _is_ours(name: str) -> bool:
+    return name in _FLAGS or ("recompute" in name and not _NOT_OURS.search(name))
+
+
+def _sites(command: Command, place: Callable[[int, int], Span], path: str) -> Iterable[Site]:
+    fields = _spread(command.fields)
+    words = [(_word(field, place), field) for field in fields]
+    plain = [word.text or "" for word, _ in words]
+    anchor = place(command.start, command.start)
+    line = take_apart((word, field.variable) for word, field in words)
+    if any(_is_ours(flag.name) for flag in line.flags):
+        yield _of_flags(line, plain, anchor, path)
+    overrides: dict[str, dict[str, Setting]] = {}
+    for word, field in words:
+        found = _override(word, field)
+        if found is not None:
+            overrides.setdefault(found.path, {})[found.setting.name] = found.setting
+    complete = line.complete and all(_OWN_CONFIG.match(text) for text in _options(line, "config"))
+    for prefix, settings in overrides.items():
+        if any(_is_ours(name) or name.startswith(("activations_checkpoint_", "activation_check")) for name in settings):
+            yield from _of_overrides(prefix, settings, anchor, path, complete=complete)
+
+
+def _word(field: Field, place: Callable[[int, int], Span]) -> Word:
+    def cut(start: int, end: int | None) -> Span:
+        part = field.part(start, end)
+        return place(part.start, part.end)
+
+    return Word(field.text, place(field.start, field.end), field.expanded, cut)
+
+
+def _spread(fields: Iterable[Field]) -> list[Field]:
+    """The words of a command, those that are command lines themselves taken apart; none behind ``;`` or ``&&``."""
+    found: list[Field] = []
+    for field in fields:
+        shape = field.shape
+        found.extend(split(field) if _INTERESTING.search(shape) and _is_line(shape) else [field])
+    return found
+
+
+#: One override with blanks in its list, as opposed to several words in one pair of quotes.
+_ONE_OVERRIDE = re.compile(r"[+~]*[\w@/.-]+=")
+_ANOTHER = re.compile(r"\s['\"\\]*(?:--[A-Za-z]|[+~]*[A-Za-z_][\w@/-]*(?:\.[\w@/-]+)+=)")
+
+
+def _is_line(shape: str) -> bool:
+    """Whether a word is a command line, as ``eval`` and ``bash -c`` are given it, or a part of one."""
+    if not re.search(r"\s", shape):
+        return False
+    return _ANOTHER.search(shape) is not None or not _ONE_OVERRIDE.match(shape)
+
+
+def _override(word: Word, field: Field) -> Override | None:
+    if word.text is not None:
+        return override(word)
+    return parse(field.head, word) if "=" in field.head else None
+
+
+# ---- flags
+
+
+def _of_flags(line: Line, words: list[str], anchor: Span, path: str) -> Site:
+    flags = [flag for flag in line.flags if _FLAG_NAME.match(flag.name)]
+    program = [word.rpartition("/")[2] for word in words if word]
+    if any(word in _SWIFT and other in _SWIFT_COMMANDS for word, other in pairwise(program)):
+        from .ms_swift import of_flags
+
+        return of_flags(settings_of(flags), anchor, path)
+    if any(_PRIMUS.search(word) for word in words):
+        return _primus(flags, anchor, path)
+    settings = settings_of(flags)
+    known = line.complete and any(_PROGRAM.search(word) for word in words)
+    applied = apply(settings, closed=known, flags=True)
+    return Site(
+        "launch-script",
+        path,
+        _named(words),
+        anchor,
+        settings,
+        applied.effective,
+        applied.origins,
+        closed=applied.closed,
+        dropped=applied.dropped,
+        refused=applied.refused,
+        own_keys=OWN_KEYS,
+        source=ARGUMENTS,
+        spelling="-",
+    )
+
+
+_FLAG_NAME = re.compile(r"[A-Za-z]\w*$")
+
+
+#: The configuration that verl's trainer brings.
+_OWN_CONFIG = re.compile(r"config/?$|ppo_megatron_trainer(?:\.yaml)?$")
+
+
+def _options(line: Line, beginning: str) -> list[str]:
+    """The values of the flags whose names begin so."""
+    return [word.text or "" for flag in line.flags if flag.name.startswith(beginning) for word in flag.values[:1]]
+
+
+def _named(words: list[str]) -> str:
+    """The program's file, to tell the commands of a script apart."""
+    return next((word.rpartition("/")[2] for word in words if word.endswith(".py")), "")
+
+
+def _primus(flags: list[Flag], anchor: Span, path: str) -> Site:
+    """Flags of Primus: they override an experiment's YAML, and its values are Python's or YAML's words.
+
+    ``primus/core/utils/arg_utils.py``, parse_cli_overrides.
+    """
+    from .primus import follow
+
+    settings = {
+        name: setting._replace(value=None) if setting.value in ("None", "null") else setting
+        for name, setting in settings_of(flags).items()
+    }
+    return follow(settings, anchor, path, "", closed=False, flags=True)
+
+
+# ---- overrides
+
+
+def _of_overrides(
+    prefix: str, settings: dict[str, Setting], anchor: Span, path: str, *, complete: bool
+) -> Iterable[Site]:
+    keys = prefix.split(".")
+    if "override_transformer_config" in keys:
+        from .verl import of_overrides
+
+        yield of_overrides(prefix, settings, anchor, path, complete=complete)
+    elif "megatron_cfg" in keys:
+        yield _of_nemo_rl(prefix, settings, anchor, path)
+    elif "strategy_config" in keys:
+        from .roll import follow
+
+        yield follow(settings, anchor, path, prefix)
+    elif any(name.startswith("activations_checkpoint_") for name in settings):
+        from .nemo import follow as follow_nemo
+
+        yield follow_nemo(settings, anchor, path, prefix)
+    elif any(name in RECOMPUTE_KEYS - {"activation_checkpointing"} or "recompute" in name for name in settings):
+        name = "areal" if keys[-1] == "megatron" else "megatron-bridge"
+        effective = {key: setting.value for key, setting in settings.items()}
+        yield Site(name, path, prefix, anchor, settings, effective, {}, closed=False)
+
+
+def _of_nemo_rl(prefix: str, settings: dict[str, Setting], anchor: Span, path: str) -> Site:
+    """Overrides of a NeMo-RL recipe, which has the rest: method and number of layers are NeMo-RL's own (:mod:`.nemo_rl`)."""
+    passed = ("recompute_granularity", "recompute_modules")
+    effective = {name: setting.value for name, setting in settings.items() if name in passed}
+    own = {"activation_checkpointing": "boolean"}
+    return Site("nemo-rl", path, prefix, anchor, settings, effective, {}, closed=False, own_keys=own)

@@ -1,0 +1,102 @@
+"""Megatron-LM's own YAML: test recipes with ``MODEL_ARGS``, and the configuration of ``--yaml-cfg``.
+
+Facts from NVIDIA/Megatron-LM at d98e8a64ddf3:
+
+* ``tests/functional_tests/shell_test_utils/_run_training.sh#L97-L169``: each entry of ``MODEL_ARGS`` (``MODEL_ARGS_2``,
+  ... for the later runs of one test) becomes a flag with its value; ``true`` a flag alone; ``"[a b]"`` the words ``a b``.
+* ``megatron/training/arguments.py``, validate_args: :mod:`..megatron_args`.
+* ``megatron/training/yaml_arguments.py#L301-L320``: the same checks on ``language_model`` and ``model_parallel``, and
+  core_transformer_config_from_yaml, which reads the fields of both.
+
+Closed: an argument that is absent has the parser's default.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..flags import LISTS, number
+from ..megatron_args import ARGUMENTS, OWN_KEYS, Applied, apply
+from ..model import UNKNOWN, Setting, Site, Span
+from ..reader import Document, Reader
+from ..search import child, cut
+from ..settings import setting, settings_of
+from ..yaml_tree import Entry, Mapping
+from . import Reading
+
+_RUN = re.compile(r"MODEL_ARGS(?:_\d+)?$")
+_WORD = re.compile(r"[^\s\[\]]+")
+
+
+def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
+    """One site for each set of arguments, or one for the whole file when it is a ``--yaml-cfg``."""
+    root = document.root
+    if root is None:
+        return None
+    runs = [
+        (name, entry.value)
+        for name, entry in root.entries.items()
+        if _RUN.match(name) and isinstance(entry.value, Mapping)
+    ]
+    if runs:
+        return Reading([_of_arguments(document.path, name, mapping) for name, mapping in runs], [])
+    model = child(root, "language_model")
+    if model is not None and (forced or child(root, "model_parallel") is not None):
+        return Reading([_of_yaml(document.path, root, model)], [])
+    return Reading([], []) if forced else None
+
+
+def _of_arguments(path: str, name: str, mapping: Mapping) -> Site:
+    settings = {}
+    for key, entry in mapping.entries.items():
+        if key.startswith("--"):
+            made = _argument(key[2:].replace("-", "_"), entry)
+            settings[made.name] = made
+    return _site(path, name, mapping.span, settings, apply(settings, closed=True, flags=True), "-")
+
+
+def _argument(name: str, entry: Entry) -> Setting:
+    """The setting that the harness makes of one entry."""
+    made = setting(name, entry, None)
+    dashes = made.key.end_column - made.key.column > len(name) + 2  # a quote stands before them
+    key = made.key._replace(column=made.key.column + 2 + dashes, end_column=made.key.end_column - dashes)
+    value: Any = made.value
+    items: tuple[Span, ...] = made.items
+    if isinstance(value, str) and "$" in value:
+        value = UNKNOWN
+    elif isinstance(value, str) and name in LISTS:
+        parts = cut(entry.value, _WORD)
+        value, items = [text for text, _ in parts], tuple(span for _, span in parts)
+    elif isinstance(value, str):
+        value = number(value.strip())
+    return Setting(name, value, made.span, key, items)
+
+
+def _of_yaml(path: str, root: Mapping, model: Mapping) -> Site:
+    settings: dict[str, Setting] = {}
+    for mapping in (child(root, "model_parallel"), model):
+        if mapping is not None:
+            settings.update(settings_of(mapping, None))
+    for name, value in settings.items():
+        if isinstance(value.value, str) and "${" in value.value:
+            settings[name] = value._replace(value=UNKNOWN, computed=True)
+    return _site(path, "language_model", model.span, settings, apply(settings, closed=True, flags=False), "_")
+
+
+def _site(path: str, where: str, anchor: Span, settings: dict[str, Setting], applied: Applied, spelling: str) -> Site:
+    return Site(
+        "megatron-lm",
+        path,
+        where,
+        anchor,
+        settings,
+        applied.effective,
+        applied.origins,
+        closed=applied.closed,
+        dropped=applied.dropped,
+        refused=applied.refused,
+        own_keys=OWN_KEYS,
+        source=ARGUMENTS,
+        spelling=spelling,
+    )

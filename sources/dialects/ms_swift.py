@@ -1,0 +1,84 @@
+"""Megatron-SWIFT: the arguments of ``megatron sft`` and its like, as flags or as a flat YAML file.
+
+Facts from modelscope/ms-swift at 3602360a5623, ``swift/megatron/arguments/megatron_args.py``:
+
+* L484-L487: granularity is ``selective``, ``full`` or ``none``, ``selective`` unless given; ``recompute_modules`` is
+  a list, ``["core_attn"]`` unless given.
+* L798-L801: ``none`` becomes None; ``selective`` with a method raises ValueError.
+* ``swift/megatron/arguments/export_args.py#L21``: for ``megatron export`` the default is ``none``.
+
+Flags may be spelled with ``_`` or ``-`` (transformers' HfArgumentParser). Open: the model comes from a checkpoint.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..model import UNKNOWN, Refused, Setting, Site, Span
+from ..reader import Document, Reader
+from ..settings import settings_of
+from ..yaml_tree import Mapping
+from . import Reading
+
+_ARGUMENTS = "swift/megatron/arguments/megatron_args.py"
+
+#: A flat file with recompute keys is Megatron-SWIFT's when it has one of these too: argument names of its own.
+_MARKS = frozenset(
+    """
+    add_non_thinking_prefix adapters cached_dataset dataset freeze_aligner freeze_llm freeze_vit hf_model hub_token load_from_cache_file
+    lora_rank loss_scale mcore_model merge_lora packing padding_free rlhf_type split_dataset_ratio target_modules
+    train_type tuner_type
+    """.split()
+)
+
+
+def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
+    """One site for the whole file."""
+    root = document.root
+    if root is None or not (forced or _is_recognized(root)):
+        return None
+    settings = settings_of(root, None)
+    return Reading([_site(settings, root.span, document.path, flags=False)], [])
+
+
+def of_flags(settings: dict[str, Setting], anchor: Span, path: str) -> Site:
+    """The site that the flags of one command make."""
+    return _site(settings, anchor, path, flags=True)
+
+
+def _is_recognized(root: Mapping) -> bool:
+    names = root.entries.keys()
+    ours = any(name.startswith("recompute_") or name == "moe_layer_recompute" for name in names)
+    return ours and "model" in names and not _MARKS.isdisjoint(names)
+
+
+def _site(settings: dict[str, Setting], anchor: Span, path: str, *, flags: bool) -> Site:
+    effective: dict[str, Any] = {name: setting.value for name, setting in settings.items()}
+    granularity = effective.get("recompute_granularity")
+    if granularity == "none":
+        effective["recompute_granularity"] = None
+    refused = []
+    method = settings.get("recompute_method")
+    if granularity == "selective" and method is not None and method.value not in (None, UNKNOWN):
+        full = "--recompute_granularity full" if flags else "recompute_granularity: full"
+        refused.append(
+            Refused(
+                "RCL111",
+                method,
+                "ms-swift refuses a recompute_method beside selective recomputation",
+                f"delete it, or write {full}",
+                f"{_ARGUMENTS}#L800-L801",
+            )
+        )
+    return Site(
+        "ms-swift",
+        path,
+        "",
+        anchor,
+        settings,
+        effective,
+        {},
+        closed=False,
+        refused=tuple(refused),
+        source=f"{_ARGUMENTS}#L484-L487",
+    )

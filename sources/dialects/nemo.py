@@ -1,0 +1,60 @@
+"""NeMo 1: ``activations_checkpoint_granularity``, ``_method`` and ``_num_layers`` of a Megatron model's configuration.
+
+Facts from NVIDIA/NeMo at 8cfedd7203:
+
+* ``nemo/collections/nlp/models/language_modeling/megatron_base_model.py#L557-L587``: the three become
+  ``recompute_granularity``, ``recompute_method`` and ``recompute_num_layers``, as they stand; saved activations are not
+  distributed.
+* Where the granularity is null, nothing is recomputed, and the exemplars' ``num_layers: 1`` beside it means nothing.
+
+NeMo 2 has recipes in Python with ``TransformerConfig``'s own names. Open: models of before Megatron-Core read the same
+keys, and a checkpoint may bring the rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..model import Setting, Site, Span
+from ..reader import Document, Reader
+from ..search import mappings
+from ..settings import Resolver, dotted, settings_of
+from . import Reading
+
+_SOURCE = "nemo/collections/nlp/models/language_modeling/megatron_base_model.py#L557-L587"
+_FIELDS = {
+    "activations_checkpoint_granularity": "recompute_granularity",
+    "activations_checkpoint_method": "recompute_method",
+    "activations_checkpoint_num_layers": "recompute_num_layers",
+}
+_WANTED = frozenset(_FIELDS)
+
+
+def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
+    """One site for each mapping with such keys."""
+    root = document.root
+    if root is None:
+        return None
+    sites = [
+        follow(settings_of(mapping, Resolver(root, path, _WANTED)), mapping.span, document.path, dotted(path))
+        for path, mapping in mappings(root)
+        if not _WANTED.isdisjoint(mapping.entries)
+    ]
+    return Reading(sites, []) if sites or forced else None
+
+
+def follow(settings: dict[str, Setting], anchor: Span, path: str, where: str) -> Site:
+    """The site that a model's settings make."""
+    effective: dict[str, Any] = {}
+    origins: dict[str, Setting] = {}
+    for name, setting in settings.items():
+        field = _FIELDS.get(name)
+        if field is None:
+            effective[name] = setting.value
+        else:
+            effective[field], origins[field] = setting.value, setting
+    if effective.get("recompute_granularity") is None:
+        for field in ("recompute_method", "recompute_num_layers"):
+            effective.pop(field, None)
+            origins.pop(field, None)
+    return Site("nemo", path, where, anchor, settings, effective, origins, closed=False, source=_SOURCE)

@@ -1,0 +1,287 @@
+"""Primus experiments: ``modules.<name>.overrides`` over a module's and a model's file.
+
+Facts from AMD-AGI/Primus at fd1eeabbad15:
+
+* ``primus/core/launcher/parser.py#L257-L328``, parse_trainer_module: ``config:`` names a file under
+  ``primus/configs/modules/<framework>/``, ``model:`` one under ``primus/configs/models/<framework>/``; the module's keys
+  win over the model's, ``overrides`` over both. Without ``config`` the module is taken as it stands.
+* ``primus/core/config/yaml_loader.py``: ``extends`` is one file or a list of files relative to the file; later ones win,
+  the file itself wins over all. ``${NAME:default}`` is replaced first, and typed; ``${NAME}`` must be in the environment.
+  (``bases``, which older files have, is read by nobody any more.)
+* ``primus/core/utils/yaml_utils.py#L70-L75``, set_value_by_key: the string ``null`` is None.
+* ``primus/backends/megatron``: the result goes through Megatron-LM's ``validate_args`` (:mod:`..megatron_args`).
+* ``primus/backends/megatron/patches/recompute_layer_patches.py``: with ``recompute_layer_ids``, Megatron-Core's checks
+  see no granularity, and Primus makes its own (validate_specified_recompute_layers, L67-L115).
+
+Closed once both files are found and understood; open otherwise, and for other trainers than the pretraining one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, NamedTuple
+
+from ..flags import number
+from ..megatron_args import ARGUMENTS, OWN_KEYS, apply
+from ..model import UNKNOWN, Problem, Refused, Setting, Site, Span
+from ..reader import Document, Reader
+from ..search import child, text_at
+from ..settings import scalar_text, setting
+from ..yaml_tree import Entry, Mapping, Sequence, Value, span_of
+from . import Reading
+
+_PATCH = "primus/backends/megatron/patches/recompute_layer_patches.py"
+_FRAMEWORKS = ("megatron", "megatron_bridge")
+_ENVIRONMENT = re.compile(r"\$\{([^:{}]+)(?::([^}]*))?\}")
+_WORDS = {"true": True, "false": False}
+
+
+class _Preset(NamedTuple):
+    """A module's or a model's file over those that it extends."""
+
+    root: Mapping
+    complete: bool
+    problems: tuple[Problem, ...] = ()
+
+
+_NOTHING = Mapping({}, Span("", 1, 1, 1, 1))
+
+
+def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
+    """One site for each trainer of the experiment that runs on Megatron."""
+    root = document.root
+    modules = child(root, "modules") if root is not None else None
+    if root is None or modules is None:
+        return None
+    sites: list[Site] = []
+    problems: list[Problem] = []
+    recognized = False
+    for name, entry in modules.entries.items():
+        module = entry.value
+        framework = text_at(module, "framework") if isinstance(module, Mapping) else None
+        if framework is None or not isinstance(module, Mapping):
+            continue
+        recognized = True
+        if framework in _FRAMEWORKS:
+            site, wrong = _trainer(document, reader, module, name, framework)
+            sites.append(site)
+            problems.extend(wrong)
+    return Reading(sites, problems) if recognized or forced else None
+
+
+def _trainer(
+    document: Document, reader: Reader, module: Mapping, name: str, framework: str
+) -> tuple[Site, tuple[Problem, ...]]:
+    overrides = child(module, "overrides") or _NOTHING
+    config = _preset(document, reader, module, "config", f"modules/{framework}")
+    model = _preset(document, reader, module, "model", f"models/{framework}")
+    entries = {
+        **model.root.entries,
+        **config.root.entries,
+        **overrides.entries,
+    }  # all fields of TransformerConfig are at the top
+    settings = {key: _resolved(setting(key, entry, None)) for key, entry in entries.items()}
+    own_model = text_at(module, "trainer_class") is None and framework == "megatron"
+    closed = own_model and config.complete and model.complete
+    anchor = module.span if not overrides.entries else overrides.span
+    where = f"modules.{name}.overrides"
+    if framework != "megatron":
+        effective = {key: value.value for key, value in settings.items()}
+        site = Site("primus", document.path, where, anchor, settings, effective, {}, closed=False, own_keys=OWN_KEYS)
+    else:
+        site = follow(settings, anchor, document.path, where, closed=closed, flags=False)
+    return site, (*config.problems, *model.problems)
+
+
+def follow(
+    settings: dict[str, Setting],
+    anchor: Span,
+    path: str,
+    where: str,
+    *,
+    closed: bool,
+    flags: bool,
+) -> Site:
+    """The site that settings make once Primus and Megatron-LM have checked them."""
+    applied = apply(settings, closed=closed, flags=flags)
+    effective, refused = dict(applied.effective), list(applied.refused)
+    ids = settings.get("recompute_layer_ids")
+    if ids is not None and ids.value is not None:
+        if ids.value is not UNKNOWN:
+            refused.extend(_layer_ids(ids, settings, effective, closed=applied.closed))
+        # Megatron-Core's checks see no granularity then
+        effective.update(dict.fromkeys(("recompute_granularity", "recompute_method", "recompute_num_layers"), UNKNOWN))
+    return Site(
+        "primus",
+        path,
+        where,
+        anchor,
+        settings,
+        effective,
+        applied.origins,
+        closed=applied.closed,
+        dropped=applied.dropped,
+        refused=tuple(refused),
+        own_keys=OWN_KEYS,
+        source=ARGUMENTS,
+        spelling="_",
+    )
+
+
+# ---- the files that an experiment names
+
+
+def _preset(document: Document, reader: Reader, module: Mapping, key: str, folder: str) -> _Preset:
+    entry = module.entries.get(key)
+    if entry is None:
+        return _Preset(_NOTHING, complete=False)
+    name = _environment(text_at(module, key) or "")
+    if not isinstance(name, str) or not name:
+        return _Preset(_NOTHING, complete=False)
+    file = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
+    root = _configs(document.path)
+    if root is None:
+        return _Preset(_NOTHING, complete=False)
+    path = os.path.join(root, folder, file)
+    return _extended(reader, path, (document.path,))
+
+
+def _configs(path: str) -> str | None:
+    """The nearest ``primus/configs`` at or above the file."""
+    folder = os.path.dirname(os.path.abspath(path))
+    for up in range(12):
+        found = os.path.join(folder, "primus", "configs")
+        if os.path.isdir(found):
+            # as the file itself is named, so that a file that is linted too is known to be the same
+            parts = [os.path.dirname(path) or ".", *[os.pardir] * up, "primus", "configs"]
+            relative = os.path.normpath(os.path.join(*parts))
+            return relative if os.path.isdir(relative) else found
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+    return None
+
+
+def _extended(reader: Reader, path: str, chain: tuple[str, ...]) -> _Preset:
+    """The file over those that it extends, worked out once for all who name it."""
+    path = os.path.normpath(path)
+    key = "primus:" + path
+    known = reader.memo.get(key)
+    if known is None:
+        known = _extend(reader, path, (*chain, path))
+        if known.complete:
+            reader.memo[key] = known
+    return known
+
+
+def _extend(reader: Reader, path: str, chain: tuple[str, ...]) -> _Preset:
+    document = reader.document(path)
+    root = document.root
+    if root is None:
+        return _Preset(_NOTHING, complete=False)
+    entry = root.entries.get("extends")
+    if entry is None:
+        return _Preset(root, "bases" not in root.entries)
+    base = Mapping({}, root.span)
+    complete = True
+    problems: list[Problem] = []
+    for node, text in _names(entry):
+        parent = os.path.normpath(os.path.join(os.path.dirname(path), text))
+        if parent in chain:
+            loop = " -> ".join((*chain[chain.index(parent) :], parent))
+            problems.append(Problem("RCL903", f"inherits from itself: {loop}", span_of(node)))
+            complete = False
+            continue
+        preset = _extended(reader, parent, chain)
+        base.entries.update(preset.root.entries)
+        complete = complete and preset.complete
+        problems.extend(preset.problems)
+    base.entries.update({name: entry for name, entry in root.entries.items() if name != "extends"})
+    return _Preset(base, complete, tuple(dict.fromkeys(problems)))
+
+
+def _names(entry: Entry) -> list[tuple[Any, str]]:
+    nodes: list[Value] = entry.value.items if isinstance(entry.value, Sequence) else [entry.value]
+    return [(node, text) for node in nodes if (text := scalar_text(node)) is not None]
+
+
+# ---- values
+
+
+def _environment(text: str) -> Any:
+    """The text with ``${NAME:default}`` replaced by its default; UNKNOWN where there is none."""
+    if "${" not in text:
+        return text
+    if any(match.group(2) is None for match in _ENVIRONMENT.finditer(text)):
+        return UNKNOWN
+    replaced = _ENVIRONMENT.sub(lambda match: match.group(2), text)
+    return _WORDS.get(replaced.lower(), number(replaced)) if replaced != text else text
+
+
+def _resolved(made: Setting) -> Setting:
+    value = made.value
+    if isinstance(value, str) and "${" in value:
+        value = _environment(value)
+        made = made._replace(value=value, computed=True)
+    return made._replace(value=None) if value == "null" else made
+
+
+def _layer_ids(ids: Setting, settings: dict[str, Setting], effective: dict[str, Any], *, closed: bool) -> list[Refused]:
+    """Primus's own checks of ``recompute_layer_ids``."""
+    absent = None if closed else UNKNOWN
+    found: list[Refused] = []
+    granularity = effective.get("recompute_granularity", absent)
+    if granularity is not UNKNOWN and granularity != "full":
+        found.append(
+            _refused(
+                ids,
+                "recompute_layer_ids needs recompute_granularity full",
+                "write recompute_granularity: full, or delete the list",
+                98,
+            )
+        )
+    method = settings.get("recompute_method")
+    if method is not None and method.value not in (None, UNKNOWN):
+        found.append(
+            _refused(
+                method,
+                f"recompute_method is {method.value} beside recompute_layer_ids, which Primus refuses",
+                "write recompute_method: null",
+                103,
+            )
+        )
+    numbers = _numbers(ids.value)
+    if numbers is None:
+        return found
+    if not numbers:
+        found.append(_refused(ids, "recompute_layer_ids is empty", "name layers, or delete it", 80))
+        return found
+    layers, heads = effective.get("num_layers", UNKNOWN), effective.get("mtp_num_layers", absent)
+    if isinstance(layers, int) and (heads is None or isinstance(heads, int)):
+        last = layers + (heads or 0) - 1
+        outside = [number for number in numbers if not 0 <= number <= last]
+        if outside:
+            found.append(
+                _refused(
+                    ids,
+                    f"recompute_layer_ids names layer {outside[0]}, and the last one is {last}",
+                    f"name layers from 0 to {last}",
+                    87,
+                )
+            )
+    return found
+
+
+def _numbers(value: Any) -> list[int] | None:
+    """The layers that a value names; None where that cannot be told."""
+    parts = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else None
+    try:
+        return None if parts is None else [int(part) for part in parts if str(part).strip()]
+    except (TypeError, ValueError):
+        return None
+
+
+def _refused(setting: Setting, message: str, help: str, line: int) -> Refused:
+    return Refused("RCL111", setting, message, help, f"{_PATCH}#L{line}")

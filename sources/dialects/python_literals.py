@@ -1,0 +1,301 @@
+"""Python: literals that become fields of a ``TransformerConfig``.
+
+* keyword arguments of ``TransformerConfig(...)``, of classes whose names end so, of Megatron-Bridge's providers, and of
+  ``replace(config, ...)``;
+* ``config.recompute_granularity = "full"`` and its like, one after the other in a block, where the last one wins;
+* dictionaries with recompute keys, ``{...}`` and ``dict(...)``, in which only what no framework could take is kept.
+
+What is not a literal is unknown, and so is everything that another block or a function called in between may have set.
+A call of Megatron-Core's own class that names every argument is closed. Code that expects an exception is left alone.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ..model import UNKNOWN, Setting, Site, Span
+from ..python import Python, Scope
+from ..python_keys import FIELDS
+from ..python_query import Names, Path, last_name, path_of
+from ..reader import Document, Reader
+from ..suggest import nearest
+from . import Reading
+
+_MCORE = ("TransformerConfig", "MLATransformerConfig")
+_CLASS = re.compile(r"\w*TransformerConfig|\w*Model(?:Provider|Config)\w*|\w+Provider")
+_PLAIN_STRING = re.compile(r"([\"'])[^\\\"'\r\n]*\1")
+
+#: Objects that are no configuration: they take what their own parser or framework gives them.
+_NOT_CONFIGURATIONS = frozenset({"args", "cls", "self"})
+
+#: Contexts in which an exception is what is wanted.
+_EXPECTS = frozenset({"raises", "assertRaises", "assertRaisesRegex", "xfail", "suppress"})
+
+_NAMES = {
+    "recompute_granularity": ("full", "selective"),
+    "recompute_method": ("uniform", "block"),
+}
+#: A list in a dictionary is one of modules if one of its items is nearly one of these.
+_MODULES = ("core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts")
+
+
+def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
+    """One site for each call, dictionary, and run of assignments."""
+    python = document.python
+    if not isinstance(python, Python):
+        return None
+    sites = list(_Literals(python).sites())
+    return Reading(sites, []) if sites else None
+
+
+class _Literals:
+    """The sites of one file.
+
+    Args:
+        python: the file.
+    """
+
+    def __init__(self, python: Python) -> None:
+        self._python = python
+        self._names = Names(python.tree)
+        self._expecting: dict[Scope, bool] = {}
+
+    def sites(self) -> Iterator[Site]:
+        nodes = self._python.near()
+        parents = {node: parent for node, parent, _ in nodes}
+        scopes: dict[Scope, None] = {}
+        for node, _, scope in nodes:
+            if self._expects(scope) or _is_tried(node, parents):
+                continue
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in FIELDS:
+                scopes[scope] = None
+            elif isinstance(node, ast.Call):
+                yield from self._call(node, scope)
+            elif isinstance(node, ast.Dict):
+                pairs = zip(node.keys, node.values, strict=True)
+                items = {key.value: (key, value) for key, value in pairs if isinstance(key, ast.Constant)}
+                yield from self._dictionary(items, scope)
+        for scope in scopes:
+            yield from self._block(scope.body, scope)
+
+    def _expects(self, scope: Scope) -> bool:
+        """Whether the function waits for an exception."""
+        found = self._expecting.get(scope)
+        if found is None:
+            parts = self._names.own(scope) if isinstance(scope, ast.Module) else ast.walk(scope)
+            found = any(isinstance(node, ast.Call) and last_name(node.func) in _EXPECTS for node in parts)
+            self._expecting[scope] = found
+        return found
+
+    # ---- calls
+
+    def _call(self, call: ast.Call, scope: Scope) -> Iterator[Site]:
+        name = last_name(call.func)
+        keywords = {keyword.arg: keyword for keyword in call.keywords if keyword.arg}
+        if keywords.keys().isdisjoint(FIELDS):
+            return
+        if name == "dict" and isinstance(call.func, ast.Name):
+            yield from self._dictionary({key: (keyword, keyword.value) for key, keyword in keywords.items()}, scope)
+        elif name == "replace" or _CLASS.fullmatch(name):
+            settings = {key: self._setting(key, keyword, keyword.value, scope) for key, keyword in keywords.items()}
+            whole = not call.args and len(keywords) == len(call.keywords)
+            closed = whole and name in _MCORE and self._is_imported_from_mcore(name, scope)
+            effective = {key: setting.value for key, setting in settings.items()}
+            if closed and name == "MLATransformerConfig":
+                effective.setdefault("multi_latent_attention", True)
+            yield _site(self._python.path, name, self._python.span(call), settings, effective, closed=closed)
+
+    def _is_imported_from_mcore(self, name: str, scope: Scope) -> bool:
+        return any(
+            alias.name == name and alias.asname in (None, name)
+            for place in (scope, self._python.tree)
+            for node in self._names.own(place)
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("megatron.core")
+            for alias in node.names
+        )
+
+    # ---- dictionaries
+
+    def _dictionary(self, items: dict[Any, tuple[Any, ast.expr]], scope: Scope) -> Iterator[Site]:
+        """A site for each setting in a dictionary.
+
+        Who will read it is unknown, and frameworks differ in what they make of several together.
+        """
+        for name, (key, value) in items.items():
+            if name in ("recompute_granularity", "recompute_method", "recompute_modules"):
+                setting = self._setting(name, key, value, scope)
+                if _is_clear(name, setting.value):
+                    yield _site(self._python.path, "dict", setting.key, {name: setting}, {name: setting.value})
+
+    # ---- assignments
+
+    def _block(self, body: list[ast.stmt], scope: Scope) -> Iterator[Site]:
+        """The sites of the assignments in a block, and of those in the blocks below it, each by itself."""
+        known: dict[Path, dict[str, Setting]] = {}
+        for statement in body:
+            observed = _observes(statement)
+            for path in [path for path in known if observed or _may_change(statement, path)]:
+                yield from self._run(path, known.pop(path))
+            inner = list(_blocks(statement))
+            for below in inner:
+                yield from self._block(below, scope)
+            if inner:
+                for target in _targets(ast.walk(statement)):
+                    known.get(path_of(target.value) or (), {}).pop(target.attr, None)
+                continue
+            value = getattr(statement, "value", None)
+            for target in _targets([statement]):
+                path = path_of(target.value)
+                if path is None or (path[0] in _NOT_CONFIGURATIONS and len(path) == 1):
+                    continue
+                if value is None or target not in _direct(statement):
+                    known.get(path, {}).pop(target.attr, None)
+                else:
+                    known.setdefault(path, {})[target.attr] = self._setting(target.attr, target, value, scope)
+        for path, settings in known.items():
+            yield from self._run(path, settings)
+
+    def _run(self, path: Path, settings: dict[str, Setting]) -> Iterator[Site]:
+        if not settings.keys().isdisjoint(FIELDS):
+            effective = {name: setting.value for name, setting in settings.items()}
+            first = next(setting for name, setting in settings.items() if name in FIELDS)
+            yield _site(self._python.path, ".".join(path), first.key, settings, effective)
+
+    # ---- values
+
+    def _setting(self, name: str, key: ast.AST, node: ast.expr, scope: Scope) -> Setting:
+        python = self._python
+        node = self._names.value(node, scope)
+        value = _value(node)
+        if value == []:
+            value = UNKNOWN  # "none of them" beside any granularity
+        span, plain = self._inside(node)
+        items: tuple[Span, ...] = ()
+        if isinstance(node, (ast.List, ast.Tuple)) and isinstance(value, list):
+            placed = [self._inside(item) for item in node.elts]
+            quotes = {python.source(item)[:1] for item in node.elts}
+            plain = len(quotes) == 1 and all(is_plain for _, is_plain in placed)
+            items = tuple(span for span, _ in placed)
+        key_span = python.span(key)
+        if isinstance(key, ast.keyword):
+            key_span = key_span._replace(end_line=key_span.line, end_column=key_span.column + len(name))
+        wrong_type = not isinstance(value, list if name == "recompute_modules" else str)
+        return Setting(name, value, span, key_span, items, computed=wrong_type or not plain)
+
+    def _inside(self, node: ast.expr) -> tuple[Span, bool]:
+        """Where a literal stands, a plain string's without its quotes, and whether the text there is the value."""
+        span = self._python.span(node)
+        is_string = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if is_string and span.line == span.end_line and _PLAIN_STRING.fullmatch(self._python.slice(span)):
+            return span._replace(column=span.column + 1, end_column=span.end_column - 1), True
+        return span, False
+
+
+def _site(
+    path: str, name: str, anchor: Span, settings: dict[str, Setting], effective: dict[str, Any], *, closed: bool = False
+) -> Site:
+    shown = {key: setting for key, setting in settings.items() if key in FIELDS}
+    origins = {key: setting for key, setting in settings.items() if key not in FIELDS}
+    return Site("python", path, name, anchor, shown, effective, origins, closed)
+
+
+def _value(node: ast.expr) -> Any:
+    """A literal's value, or UNKNOWN."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, (str, int, float, bool, type(None))) else UNKNOWN
+    if isinstance(node, (ast.List, ast.Tuple)):
+        if any(isinstance(item, ast.Starred) for item in node.elts):
+            return UNKNOWN
+        return [_value(item) for item in node.elts]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _value(node.operand)
+        return -inner if isinstance(inner, (int, float)) else UNKNOWN
+    return UNKNOWN
+
+
+def _is_clear(name: str, value: Any) -> bool:
+    """Whether the value in a dictionary is meant as the field's, and not as a help text, a flag or a search space."""
+    allowed = _NAMES.get(name)
+    if allowed is None:
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            return False
+        return any(nearest(item, _MODULES) is not None for item in value)
+    return isinstance(value, str) and nearest(value, allowed) is not None
+
+
+def _is_tried(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
+    """Whether a node stands in the body of a ``try`` that catches something."""
+    child = node
+    while child in parents:
+        parent = parents[child]
+        if isinstance(parent, ast.Try) and parent.handlers and child in parent.body:
+            return True
+        child = parent
+    return False
+
+
+def _targets(nodes: Any) -> Iterator[ast.Attribute]:
+    """The attributes that statements assign to, by themselves."""
+    for node in nodes:
+        targets = (
+            node.targets
+            if isinstance(node, ast.Assign)
+            else [node.target]
+            if isinstance(node, (ast.AnnAssign, ast.AugAssign))
+            else []
+        )
+        for target in targets:
+            for part in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
+                if isinstance(part, ast.Attribute):
+                    yield part
+
+
+def _direct(statement: ast.stmt) -> list[ast.expr]:
+    """The targets that get the statement's value as it stands."""
+    if isinstance(statement, ast.Assign):
+        return statement.targets
+    return [statement.target] if isinstance(statement, ast.AnnAssign) else []
+
+
+def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks below a statement, but for those of functions and classes."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(statement, name, None)
+        if block:
+            yield block
+    for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        yield part.body
+
+
+def _observes(statement: ast.stmt) -> bool:
+    """Whether a statement may look at whatever was set so far: a test goes through several settings, one by one."""
+    if isinstance(statement, ast.Expr):
+        return not isinstance(statement.value, ast.Constant)
+    return isinstance(statement, (ast.Assert, ast.Return))
+
+
+def _may_change(statement: ast.stmt, path: Path) -> bool:
+    """Whether a statement hands the configuration at ``path`` to somebody, or puts another in its place."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Call):
+            given = [*node.args, *(keyword.value for keyword in node.keywords)]
+            if isinstance(node.func, ast.Attribute):
+                given.append(node.func.value)
+            if any(_holds(path_of(argument), path) for argument in given):
+                return True
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                found = path_of(target)
+                if found is not None and path[: len(found)] == found:
+                    return True
+    return False
+
+
+def _holds(given: Path | None, path: Path) -> bool:
+    """Whether a chain names the configuration, something that holds it, or a part of it that is an object."""
+    return given is not None and path[: len(given)] == given

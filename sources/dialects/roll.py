@@ -1,0 +1,72 @@
+"""ROLL pipelines: ``<role>.strategy_args.strategy_config`` of a role whose strategy is Megatron.
+
+Facts from alibaba/ROLL at 8eb27cc2dc34:
+
+* ``mcore_adapter/src/mcore_adapter/training_args.py#L97-L130``: the recompute arguments, None unless given; L285-L286:
+  ``recompute_modules`` is one string, split at commas with nothing stripped (a list is taken as it is).
+* ``mcore_adapter/src/mcore_adapter/models/model_config.py#L359-L366``: ``full`` with neither method nor number of layers
+  becomes ``uniform`` and 1.
+* ``training_args.py``, get_config_dict: what is None is not handed on, so a saved model's ``mcore_config.json`` may
+  have it: an absent field is unknown.
+
+Open: the model comes from a checkpoint. The files are Hydra's; strategies are written out in them, and their
+``defaults`` bring environments.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..model import UNKNOWN, Setting, Site, Span
+from ..reader import Document, Reader
+from ..search import cut, mappings, text_at
+from ..settings import RECOMPUTE_KEYS, Resolver, dotted, settings_of
+from ..yaml_tree import Mapping
+from . import Reading
+
+_ARGUMENTS = "mcore_adapter/src/mcore_adapter/training_args.py#L285"
+_PART = re.compile(r"[^,]+")
+
+
+def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
+    """One site for each Megatron strategy that is given a configuration."""
+    root = document.root
+    if root is None:
+        return None
+    sites = []
+    recognized = False
+    for path, mapping in mappings(root):
+        strategy = text_at(mapping, "strategy_name")
+        entry = mapping.entries.get("strategy_config")
+        if strategy is None or entry is None:
+            continue
+        recognized = True
+        if strategy.startswith("megatron") and isinstance(entry.value, Mapping):
+            config = entry.value
+            here = (*path, "strategy_config")
+            settings = settings_of(config, Resolver(root, here, RECOMPUTE_KEYS))
+            modules = config.entries.get("recompute_modules")
+            if modules is not None and isinstance(settings["recompute_modules"].value, str):
+                spans = tuple(span for _, span in cut(modules.value, _PART))
+                settings["recompute_modules"] = settings["recompute_modules"]._replace(items=spans)
+            sites.append(follow(settings, config.span, document.path, dotted(here)))
+    return Reading(sites, []) if recognized or forced else None
+
+
+def follow(settings: dict[str, Setting], anchor: Span, path: str, where: str) -> Site:
+    """The site that a strategy's settings make."""
+    effective: dict[str, Any] = {name: setting.value for name, setting in settings.items()}
+    modules = settings.get("recompute_modules")
+    if modules is not None and isinstance(modules.value, str):
+        effective["recompute_modules"] = modules.value.split(",")
+        if modules.computed or len(modules.items) != len(effective["recompute_modules"]):
+            settings = {**settings, "recompute_modules": modules._replace(items=())}
+    fillable = ("recompute_method", "recompute_num_layers")
+    if effective.get("recompute_granularity") == "full" and all(effective.get(name) is None for name in fillable):
+        effective.update(recompute_method="uniform", recompute_num_layers=1)
+    else:
+        for name in fillable:  # None is not handed on
+            if effective.get(name, UNKNOWN) is None:
+                effective[name] = UNKNOWN
+    return Site("roll", path, where, anchor, settings, effective, {}, closed=False, source=_ARGUMENTS)

@@ -1,0 +1,62 @@
+"""verl's ``override_transformer_config``: a mapping of ``TransformerConfig`` fields, in YAML or on the command line.
+
+Facts from volcengine/verl at b178a3cd56f5:
+
+* ``verl/workers/megatron_workers.py#L176-L230``: the mapping is handed to the bridge or set on the provider as it stands.
+* ``verl/trainer/config/engine/megatron.yaml#L53-L70``: its defaults are no granularity, no method, no number of layers
+  and ``recompute_modules: ["core_attn"]``, which no finding is made of.
+* ``verl/trainer/config/ref/megatron_ref.yaml#L17``: the reference model takes the actor's unless it has one.
+
+Open: the model comes from a checkpoint. On the command line the recompute fields that no override sets have verl's
+defaults, unless the configuration is not verl's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..model import UNKNOWN, Setting, Site, Span
+from ..reader import Document, Reader
+from ..search import mappings
+from ..settings import RECOMPUTE_KEYS, Resolver, dotted, settings_of
+from ..yaml_tree import Mapping
+from . import Reading
+
+_KEY = "override_transformer_config"
+_SOURCE = "verl/workers/megatron_workers.py#L176-L230"
+_DEFAULT_MODULES = ["core_attn"]
+
+
+def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
+    """One site for each such mapping."""
+    root = document.root
+    if root is None:
+        return None
+    sites = []
+    recognized = False
+    for path, mapping in mappings(root):
+        entry = mapping.entries.get(_KEY)
+        if entry is None:
+            continue
+        recognized = True
+        if isinstance(entry.value, Mapping):
+            here = (*path, _KEY)
+            settings = settings_of(entry.value, Resolver(root, here, RECOMPUTE_KEYS))
+            sites.append(_site(settings, entry.value.span, document.path, dotted(here)))
+    return Reading(sites, []) if recognized or forced else None
+
+
+def of_overrides(prefix: str, settings: dict[str, Setting], anchor: Span, path: str, *, complete: bool) -> Site:
+    """The site that overrides on a command line make; ``complete`` when they are all that is changed of verl's own."""
+    site = _site(settings, anchor, path, prefix)
+    if complete and prefix.startswith("actor_rollout_ref.actor."):
+        for name in ("recompute_granularity", "recompute_method", "recompute_num_layers"):
+            site.effective.setdefault(name, None)
+    return site
+
+
+def _site(settings: dict[str, Setting], anchor: Span, path: str, where: str) -> Site:
+    effective: dict[str, Any] = {name: setting.value for name, setting in settings.items()}
+    if effective.get("recompute_modules", UNKNOWN) == _DEFAULT_MODULES:
+        del effective["recompute_modules"]
+    return Site("verl", path, where, anchor, settings, effective, {}, closed=False, source=_SOURCE)

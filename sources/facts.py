@@ -1,0 +1,121 @@
+"""What is known of the model besides the recipe: facts that the user states, and a Hugging Face ``config.json``.
+
+An open site has fields that come from elsewhere. Facts stand in for them; what the recipe says itself is never
+overruled. The keys are ``TransformerConfig``'s fields.
+
+The names in ``config.json`` are those of Hugging Face's configuration classes (``transformers/models/*/configuration_*``:
+Llama, Qwen2-MoE, Qwen3-MoE, Mixtral, DeepSeek-V2 and -V3, GLM-4-MoE), as Megatron-Bridge maps them
+(``src/megatron/bridge/models/conversion/model_bridge.py``, CONFIG_MAPPING).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from .model import UNKNOWN, Site
+
+#: A ``config.json`` larger than this is something else.
+_MAX_BYTES = 2**20
+
+_LAYERS = ("num_hidden_layers", "n_layer", "num_layers")
+_EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
+
+
+class WrongFacts(ValueError):
+    """A statement or a file that cannot be understood; the message says which and why."""
+
+
+def parse(statement: str) -> tuple[str, Any]:
+    """``num_moe_experts=8`` as a field and its value.
+
+    Raises:
+        WrongFacts: it has no such form.
+    """
+    name, equals, text = statement.partition("=")
+    name = name.strip()
+    if not equals or not name.isidentifier():
+        raise WrongFacts(
+            f"{statement!r} is not a fact; write a field of TransformerConfig and its value: num_layers=32"
+        )
+    from .yaml_tree import resolve_plain
+
+    return name, resolve_plain(text.strip())
+
+
+def of_model(path: str) -> dict[str, Any]:
+    """The facts in a Hugging Face ``config.json``, or in the one of a folder.
+
+    Raises:
+        WrongFacts: it cannot be read, or is no model's.
+    """
+    file = os.path.join(path, "config.json") if os.path.isdir(path) else path
+    try:
+        if os.path.getsize(file) > _MAX_BYTES:
+            raise WrongFacts(f"{file}: too large for a model's config.json")
+        with open(file, encoding="utf-8-sig") as stream:
+            config = json.load(stream)
+    except OSError as error:
+        raise WrongFacts(f"{file}: cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except (ValueError, RecursionError) as error:
+        raise WrongFacts(f"{file}: invalid JSON: {error}") from None
+    facts = _facts(config)
+    if not facts:
+        raise WrongFacts(f"{file}: not a model's config.json: it has no num_hidden_layers")
+    return facts
+
+
+@lru_cache(maxsize=256)
+def beside(folder: str) -> Mapping[str, Any]:
+    """The facts in the ``config.json`` of a recipe's own folder; none where there is none, or another file of that name."""
+    try:
+        return of_model(os.path.join(folder, "config.json"))
+    except WrongFacts:
+        return {}
+
+
+def _facts(config: Any) -> dict[str, Any]:
+    if not isinstance(config, dict):
+        return {}
+    if isinstance(config.get("text_config"), dict):  # a model that sees: its language part is what is meant
+        config = config["text_config"]
+    layers = _first(config, _LAYERS)
+    if not isinstance(layers, int):
+        return {}
+    facts: dict[str, Any] = {"num_layers": layers}
+    experts = _first(config, _EXPERTS)
+    facts["num_moe_experts"] = experts if isinstance(experts, int) and experts > 1 else None
+    facts["moe_shared_expert_intermediate_size"] = _shared(config) if facts["num_moe_experts"] else None
+    facts["multi_latent_attention"] = isinstance(config.get("kv_lora_rank"), int)
+    depths = config.get("num_nextn_predict_layers", config.get("mtp_num_hidden_layers"))
+    facts["mtp_num_layers"] = depths if isinstance(depths, int) and depths > 0 else None
+    if isinstance(config.get("mlp_bias"), bool):
+        facts["add_bias_linear"] = config["mlp_bias"]
+    return facts
+
+
+def _first(config: dict[str, Any], names: tuple[str, ...]) -> Any:
+    return next((config[name] for name in names if config.get(name) is not None), None)
+
+
+def _shared(config: dict[str, Any]) -> int | None:
+    size = config.get("shared_expert_intermediate_size")
+    if isinstance(size, int) and size > 0:
+        return size
+    count, width = config.get("n_shared_experts"), config.get("moe_intermediate_size")
+    return count * width if isinstance(count, int) and isinstance(width, int) and count * width > 0 else None
+
+
+def close(site: Site, facts: Mapping[str, Any]) -> Site:
+    """The site with what is known of the model, for the fields that no file sets."""
+    if not facts:
+        return site
+    known = {
+        name: value
+        for name, value in facts.items()
+        if name not in site.effective or (site.effective[name] is UNKNOWN and site.origin(name) is None)
+    }
+    return site._replace(effective={**site.effective, **known}) if known else site

@@ -1,0 +1,163 @@
+"""Command-line flags as Megatron-LM's argument parser takes them, made into settings.
+
+Facts from NVIDIA/Megatron-LM at d98e8a64ddf3, ``megatron/training/arguments.py``: the parser is made with
+``allow_abbrev=False`` (L117-L120), flags are spelled with dashes, those of ``TransformerConfig`` are generated from its
+fields (``argument_utils.py``, ArgumentGroupFactory): a boolean takes no value, a ``list`` takes one or more words.
+Frameworks over it also spell them with underscores (Primus, ms-swift); here a name always has underscores.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from .model import UNKNOWN, Setting, Span
+
+
+class Word(NamedTuple):
+    """One word of a command line."""
+
+    #: None when only a run can tell it.
+    text: str | None
+    span: Span
+    #: Whether it comes out of a variable.
+    computed: bool = False
+    #: Where its characters from one offset to another stand, for a word that is not all of a piece.
+    cut: Callable[[int, int | None], Span] | None = None
+
+    def part(self, start: int, end: int | None = None) -> Span:
+        """Where the characters ``start`` to ``end`` stand."""
+        if self.cut is not None:
+            return self.cut(start, end)
+        span, length = self.span, len(self.text or "")
+        if span.line != span.end_line or span.end_column - span.column != length:
+            return span
+        last = length if end is None else end
+        return span._replace(column=span.column + start, end_column=span.column + last)
+
+
+class Flag(NamedTuple):
+    """A flag with the words that follow it."""
+
+    name: str
+    key: Span
+    values: tuple[Word, ...]
+
+
+#: Flags that take any number of words.
+LISTS = frozenset({"cuda_graph_modules", "cuda_graph_scope", "offload_modules", "recompute_modules"})
+
+#: Flags without a value, as far as they stand beside recompute flags in launch scripts: a word that is unknown behind
+#: one of these is no value of it. (arguments.py, ``action='store_true'`` and ``'store_false'``, and the boolean fields
+#: of TransformerConfig and ModelParallelConfig.)
+SWITCHES = frozenset(
+    """
+    accumulate_allreduce_grads_in_fp32 add_qkv_bias apply_layernorm_1p attention_softmax_in_fp32 bf16
+    calculate_per_token_loss check_for_large_grads ckpt_fully_parallel_save checkpoint_activations cpu_offloading
+    cross_entropy_loss_fusion delay_wgrad_compute deterministic_mode disable_bias_linear distribute_saved_activations
+    enable_cuda_graph enable_experimental enable_mhc_connections eod_mask_loss external_cuda_graph
+    fine_grained_activation_offloading fp16 fp8_param_gather group_query_attention init_model_with_meta_device
+    manual_gc mock_data moe_enable_deepep moe_grouped_gemm moe_layer_recompute moe_permute_fusion
+    moe_router_pre_softmax moe_shared_expert_overlap moe_use_upcycling multi_latent_attention
+    no_bias_dropout_fusion no_bias_gelu_fusion no_bias_swiglu_fusion no_check_for_nan_in_loss_and_grad
+    no_create_attention_mask_in_dataloader no_gradient_accumulation_fusion no_load_optim no_load_rng
+    no_masked_softmax_fusion no_mmap_bin_files no_persist_layer_norm no_position_embedding no_rope_fusion
+    no_save_optim no_save_rng overlap_grad_reduce overlap_moe_expert_parallel_comm overlap_param_gather
+    qk_layernorm quick_geglu recompute_activations reset_attention_mask reset_position_ids sequence_parallel sft
+    squared_relu swiglu tp_comm_overlap untie_embeddings_and_output_weights use_checkpoint_args use_distributed_optimizer
+    use_dist_ckpt use_flash_attn use_mcore_models use_precision_aware_optimizer use_rope_scaling
+    use_rotary_position_embeddings
+    """.split()
+)
+
+#: Flags that always take one.
+_VALUED = frozenset({"recompute_granularity", "recompute_method", "recompute_num_layers"})
+
+#: Variables that are named so hold flags and not the value of one.
+_HOLDS_FLAGS = re.compile(
+    r"(?:^@$|ARGS?|OPTS?|OPTIONS?|FLAGS?|PARAMS?|EXTRA|CMD|COMMAND|OVERRIDES?)(?:_|$|\d)|args|opt", re.I
+)
+
+_NUMBER = re.compile(r"[+-]?\d+$|[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?$")
+_FLAG = re.compile(r"--([A-Za-z][\w.-]*)(=?)")
+
+
+class Line(NamedTuple):
+    """A command line, taken apart."""
+
+    flags: tuple[Flag, ...]
+    #: The words that belong to no flag.
+    others: tuple[Word, ...]
+    #: Whether every flag is there to be seen: no word among them is unknown that could be one.
+    complete: bool
+
+
+def take_apart(words: Iterable[tuple[Word, str]]) -> Line:
+    """Sort the words of a command into flags and what is none.
+
+    Args:
+        words: each with the name of the variable that it comes from whole, if it does.
+    """
+    flags: list[Flag] = []
+    others: list[Word] = []
+    complete = True
+    current: list[Word] | None = None
+    for word, variable in words:
+        if word.text is None:
+            takes = current is not None and not current and flags[-1].name not in SWITCHES
+            if takes and not _HOLDS_FLAGS.search(variable):
+                current.append(word)  # type: ignore[union-attr]
+            else:
+                complete = False
+                current = None
+            continue
+        match = _FLAG.match(word.text)
+        if match and (match.group(2) or match.end() == len(word.text)):
+            current = []
+            flags.append(Flag(match.group(1).replace("-", "_"), word.part(2, match.end(1)), ()))
+            if match.group(2):
+                at = match.end()
+                value = Word(word.text[at:], word.part(at), word.computed)
+                flags[-1] = flags[-1]._replace(values=(value,))
+                current = None
+            continue
+        if current is None:
+            others.append(word)
+            continue
+        current.append(word)
+        flags[-1] = flags[-1]._replace(values=tuple(current))
+    return Line(tuple(flags), tuple(others), complete)
+
+
+def settings_of(flags: Iterable[Flag]) -> dict[str, Setting]:
+    """The settings that flags make, by name; of a flag given twice the last, as argparse has it."""
+    return {flag.name: _setting(flag) for flag in flags}
+
+
+def _setting(flag: Flag) -> Setting:
+    values = flag.values
+    computed = any(word.computed for word in values)
+    if flag.name in LISTS:
+        value: Any = [UNKNOWN if word.text is None else word.text for word in values] or UNKNOWN
+        spans = tuple(word.span for word in values)
+        whole = spans[0]._replace(end_line=spans[-1].end_line, end_column=spans[-1].end_column) if spans else flag.key
+        if spans and (whole.line, whole.column) > (whole.end_line, whole.end_column):
+            whole = spans[0]  # the words come from several places
+        return Setting(flag.name, value, whole, flag.key, spans, None, computed)
+    if not values or flag.name in SWITCHES:
+        return Setting(flag.name, UNKNOWN if flag.name in _VALUED else True, flag.key, flag.key)
+    first = values[0]
+    # an empty default is a placeholder for what the environment is to bring
+    value = UNKNOWN if first.text is None or (first.computed and not first.text) else number(first.text)
+    return Setting(flag.name, value, first.span, flag.key, (), None, computed)
+
+
+def number(text: str) -> Any:
+    """A word as a number where it is one."""
+    if not _NUMBER.match(text):
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)

@@ -1,0 +1,73 @@
+"""Makefiles: their assignments, and the commands of their recipes, as :mod:`.shell_syntax` has them.
+
+Facts from the GNU make manual, chapters 5 and 6: a recipe's lines begin with a tab; ``=``, ``:=``, ``::=``, ``+=`` and ``?=``
+assign; ``$(name)`` and ``${name}`` are make's variables and ``$$`` is the shell's ``$``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .shell_syntax import Assign, Event, Literal, Parser, Part, Piece, Simple, Word
+
+_ASSIGNMENT = re.compile(r"(?:override |export )?([A-Za-z_][\w.-]*)[ \t]*(::?=|\+=|\?=|=)[ \t]*")
+_VARIABLE = re.compile(r"\$[({]([A-Za-z_][\w.-]*)[)}]|\$\$[({]?")
+_NO_NAME = str.maketrans(".-", "__")
+
+
+def read(text: str, events: list[Event]) -> None:
+    """Append to ``events`` the assignments of a Makefile and the commands of its recipes."""
+    shell = _VARIABLE.sub(_stand_in, text)
+    at = 0
+    while at < len(text):
+        end = _line_end(text, at)
+        if text.startswith("\t", at):
+            start = at + 1
+            while text[start : start + 1] in ("@", "+") or text.startswith(("-@", "- "), start):
+                start += 1  # marks of make's, not words
+            Parser(shell, events, offset=start, end=end).script()
+        else:
+            match = _ASSIGNMENT.match(text, at, end)
+            if match:
+                comment = text.find(" #", match.end(), end)
+                words = _words(shell, match.end(), comment if comment >= 0 else end)
+                name, operator = match.group(1).translate(_NO_NAME), match.group(2)
+                events.append(Assign(name, operator == "+=", (_spaced(words),), False, (), at, end, operator == "?="))
+        at = end + 1
+
+
+def _stand_in(match: re.Match[str]) -> str:
+    """What the shell's grammar has for make's, and as long, so that every position stays right."""
+    if match.group(1):
+        return "${" + match.group(1).translate(_NO_NAME) + "}"
+    # what only the shell of the recipe knows is unknown: ``$!``, or a substitution
+    return "$!" if match.group() == "$$" else f" ${match.group()[2]}"
+
+
+def _line_end(text: str, at: int) -> int:
+    """The end of the line, over the newlines that a backslash takes away."""
+    while True:
+        newline = text.find("\n", at)
+        if newline < 0:
+            return len(text)
+        if text[newline - 1 : newline] != "\\":
+            return newline
+        at = newline + 1
+
+
+def _words(text: str, start: int, end: int) -> list[Word]:
+    """The words of an assignment's right side."""
+    inner: list[Event] = []
+    Parser(text, inner, offset=start, end=end).script()
+    return [word for event in inner if isinstance(event, Simple) for word in event.words]
+
+
+def _spaced(words: list[Word]) -> Word:
+    """Words as one text, each behind a blank."""
+    parts: list[Part] = []
+    for word in words:
+        first = word[0]
+        where = first.piece.start if isinstance(first, Literal) else first.start
+        parts.append(Literal(Piece(" ", where, where), True))
+        parts.extend(word)
+    return tuple(parts)

@@ -1,0 +1,194 @@
+"""Read Python into a tree of :mod:`ast` nodes whose places in the text are known.
+
+CPython's own parser reads nearly every file, since it is some twenty times faster than libcst. What the running Python
+cannot place or cannot parse is read with libcst instead: expressions inside f-strings before Python 3.12, and syntax
+that is newer than the running Python. See :mod:`.python_cst`; what reads the tree need not know.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import warnings
+from bisect import bisect_left, bisect_right
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+from .model import Problem, Span
+from .python_keys import FIELDS, SWITCH
+from .text import line_starts, split_lines
+
+Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
+Scope: TypeAlias = "Function | ast.Module"
+
+#: From this version on, the nodes inside an f-string know where they stand.
+_PLACES_FSTRINGS = sys.version_info >= (3, 12)
+
+#: Text that becomes Python only when somebody fills it in.
+_TEMPLATE = re.compile(r"\{%|\{\{\s*[\w.]+\s*(?:\|[^}]*)?\}\}")
+
+
+_KEYS = re.compile("|".join((*FIELDS, SWITCH)))
+
+
+class Node(NamedTuple):
+    """A node of the tree and what it stands in."""
+
+    node: ast.AST
+    parent: ast.AST
+    scope: Scope
+
+
+class Python:
+    """A file that was read as Python.
+
+    Args:
+        path: what the file is called in spans.
+        text: its text.
+        tree: the tree.
+        in_bytes: whether the tree's columns count UTF-8 bytes, as :mod:`ast` has them, or characters.
+    """
+
+    def __init__(self, path: str, text: str, tree: ast.Module, *, in_bytes: bool = True) -> None:
+        self.path = path
+        self.text = text
+        self.tree = tree
+        self._in_bytes = in_bytes
+        self._near: dict[re.Pattern[str], list[Node]] = {}
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The text's lines, without their ends."""
+        return split_lines(self.text)
+
+    def column(self, line: int, offset: int) -> int:
+        """The column, from 1 and in characters, of a node's column offset in ``line`` (from 1)."""
+        text = self.lines[line - 1] if line <= len(self.lines) else ""
+        if not self._in_bytes or text.isascii():
+            return offset + 1
+        return len(text.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "ignore")) + 1
+
+    def span(self, node: ast.AST) -> Span:
+        """Where a node stands."""
+        line, end_line = node.lineno, node.end_lineno  # type: ignore[attr-defined]
+        return Span(
+            self.path,
+            line,
+            self.column(line, node.col_offset),  # type: ignore[attr-defined]
+            end_line,
+            self.column(end_line, node.end_col_offset),  # type: ignore[attr-defined]
+        )
+
+    def between(self, start: Span, end: Span) -> Span:
+        """From the end of one span to the start of another."""
+        return Span(self.path, start.end_line, start.end_column, end.line, end.column)
+
+    def slice(self, span: Span) -> str:
+        """The text at a span."""
+        lines = self.lines[span.line - 1 : span.end_line]
+        if len(lines) == 1:
+            return lines[0][span.column - 1 : span.end_column - 1]
+        return "\n".join((lines[0][span.column - 1 :], *lines[1:-1], lines[-1][: span.end_column - 1]))
+
+    def source(self, node: ast.AST) -> str:
+        """The text of a node, lines joined by ``\\n`` whatever the file has."""
+        return self.slice(self.span(node))
+
+    def near(self, needles: re.Pattern[str] = _KEYS) -> list[Node]:
+        """The expressions of every statement that holds a line on which ``needles`` matches, outermost first.
+
+        A compound statement's own expressions (a test, decorators, bases, defaults) are taken together with those of
+        the statements below it that have such a line; statements without one are passed over.
+        """
+        if needles not in self._near:
+            self._near[needles] = self._find(needles)
+        return self._near[needles]
+
+    def _find(self, needles: re.Pattern[str]) -> list[Node]:
+        starts = line_starts(self.text)
+        wanted = sorted({bisect_right(starts, match.start()) for match in needles.finditer(self.text)})
+        found: list[Node] = []
+
+        def holds(node: ast.AST) -> bool:
+            first = node.lineno  # type: ignore[attr-defined]
+            decorators = getattr(node, "decorator_list", None)
+            if decorators:
+                first = min(first, decorators[0].lineno)
+            index = bisect_left(wanted, first)
+            return index < len(wanted) and wanted[index] <= node.end_lineno  # type: ignore[attr-defined]
+
+        waiting: list[Node] = [Node(statement, self.tree, self.tree) for statement in reversed(self.tree.body)]
+        while waiting:  # a stack of its own, for chains of operators are deeper than Python's
+            here = waiting.pop()
+            node, _, scope = here
+            if isinstance(node, (ast.stmt, ast.ExceptHandler)) and not holds(node):
+                continue
+            found.append(here)
+            inner = node if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else scope
+            waiting.extend(Node(child, node, inner) for child in reversed(list(ast.iter_child_nodes(node))))
+        return found
+
+
+def parse(path: str, text: str) -> Python | Problem:
+    """Read ``text`` as Python of whatever version from 3.0 on.
+
+    Returns:
+        The file, or the RCL905 that says what is wrong where.
+    """
+    try:
+        python = Python(path, text, _native(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return _second_reader(path, text, error)
+    if not _PLACES_FSTRINGS and "{" in text and _keys_in_fstrings(python):
+        second = _second_reader(path, text, None)
+        if isinstance(second, Python):
+            return second
+    return python
+
+
+def is_template(text: str) -> bool:
+    """Whether the text is a template that is yet to become Python."""
+    return _TEMPLATE.search(text) is not None
+
+
+def _native(text: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what it has to say about escapes is for whoever wrote the file
+        return ast.parse(text)
+
+
+def _second_reader(path: str, text: str, error: Exception | None) -> Python | Problem:
+    from .python_cst import Unreadable, read
+
+    try:
+        return Python(path, text, read(text), in_bytes=False)
+    except Unreadable as second:
+        return _invalid(path, text, error, second.line, second.column)
+
+
+def _invalid(path: str, text: str, error: Exception | None, line: int, column: int) -> Problem:
+    """The RCL905 at the place where the reader that came further stopped, in CPython's words where it was CPython."""
+    why = "it cannot be parsed"
+    lines = split_lines(text)
+    if isinstance(error, SyntaxError) and error.lineno and error.lineno >= line:
+        why = error.msg
+        line, column = error.lineno, error.offset or 1
+    elif isinstance(error, (RecursionError, MemoryError)):
+        why = "it is nested too deeply"
+    elif isinstance(error, ValueError) and not isinstance(error, SyntaxError):
+        why = str(error)
+    line = min(max(line, 1), len(lines))
+    column = min(max(column, 1), len(lines[line - 1]) + 1)
+    end = min(column + 1, len(lines[line - 1]) + 1)
+    return Problem("RCL905", f"not valid Python: {why}", Span(path, line, column, line, max(column, end)))
+
+
+def _keys_in_fstrings(python: Python) -> bool:
+    """Whether an expression inside an f-string names a key, so that its place matters."""
+    return any(
+        isinstance(inner, ast.Constant) and isinstance(inner.value, str) and _KEYS.search(inner.value)
+        for node, _, _ in python.near()
+        if isinstance(node, ast.FormattedValue)
+        for inner in ast.walk(node.value)
+    )

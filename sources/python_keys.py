@@ -1,0 +1,44 @@
+"""The names that make a Python file worth reading. Nothing heavy is imported, since all of a repository is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+#: The fields of ``TransformerConfig`` that decide about recomputation.
+FIELDS: Final = (
+    "recompute_granularity",
+    "recompute_method",
+    "recompute_num_layers",
+    "recompute_modules",
+    "distribute_saved_activations",
+)
+
+#: The key that NeMo-RL has for the whole, and other frameworks for something else.
+SWITCH: Final = "activation_checkpointing"
+
+_FIELDS = tuple(field.encode() for field in FIELDS)
+_SWITCH = SWITCH.encode()
+
+#: A file that lists modules names two of them at least, and one of these is hardly ever missing.
+_MODULES = (b"core_attn", b"moe_act", b"mla_up_proj", b"shared_experts")
+
+
+def concerns(data: bytes, kind: str, keys: Iterable[str] = ()) -> bool:
+    """Whether a file can have a finding of a rule that looks at Python or at comments.
+
+    Args:
+        data: its content.
+        kind: ``python`` or ``yaml``; files of other kinds never can.
+        keys: further keys to look for in Python.
+    """
+    if kind == "yaml":
+        return b"#" in data and any(module in data for module in _MODULES)
+    if kind != "python":
+        return False
+    if any(field in data for field in _FIELDS) or any(key.encode() in data for key in keys):
+        return True
+    if _SWITCH in data and b"megatron" in data.lower():
+        return True
+    named = sum(module in data for module in _MODULES)
+    return named > 1 or (named > 0 and b"recompute" in data.lower())

@@ -1,0 +1,59 @@
+"""Search a YAML tree, and cut a scalar into parts that keep their places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .model import Span
+from .settings import place
+from .yaml_tree import Mapping, Sequence, Value, scalar
+
+#: Trees that are deeper than this, or that hold themselves, are not followed further.
+_MAX_DEPTH = 40
+
+
+def mappings(value: Value, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Mapping]]:
+    """``value`` and every mapping below it, each with the keys that lead there; list items count as ``"0"``, ``"1"``."""
+    if len(path) > _MAX_DEPTH:
+        return
+    if isinstance(value, Mapping):
+        yield path, value
+        for name, entry in value.entries.items():
+            if isinstance(entry.value, (Mapping, Sequence)):
+                yield from mappings(entry.value, (*path, name))
+    elif isinstance(value, Sequence):
+        for index, item in enumerate(value.items):
+            yield from mappings(item, (*path, str(index)))
+
+
+def child(mapping: Mapping, key: str) -> Mapping | None:
+    """The mapping at ``key``, if there is one."""
+    entry = mapping.entries.get(key)
+    return entry.value if entry is not None and isinstance(entry.value, Mapping) else None
+
+
+def text_at(mapping: Mapping, key: str) -> str | None:
+    """The string at ``key``, if there is one."""
+    entry = mapping.entries.get(key)
+    if entry is None or isinstance(entry.value, (Mapping, Sequence)):
+        return None
+    found = scalar(entry.value)
+    return found if isinstance(found, str) else None
+
+
+def cut(node: Value, parts: re.Pattern[str]) -> list[tuple[str, Span]]:
+    """Each match of ``parts`` in a string's text, with its place, or the whole string's where it has none of its own.
+
+    It has none in a string of several lines, and in a quoted one with escapes.
+    """
+    if isinstance(node, (Mapping, Sequence)):
+        return []
+    text, whole = node.value, place(node)
+    offset = 1 if node.style in ("'", '"') else 0
+    flat = whole.line == whole.end_line and whole.end_column - whole.column == len(text) + 2 * offset
+    start = whole.column + offset
+    return [
+        (match.group(), whole._replace(column=start + match.start(), end_column=start + match.end()) if flat else whole)
+        for match in parts.finditer(text)
+    ]

@@ -1,0 +1,576 @@
+"""The grammar of shell scripts, as far as launch scripts use it: a script becomes assignments and simple commands.
+
+The grammar is that of the Bash manual, chapters 2 and 3: quoting, escapes and line continuations, comments,
+here-documents, parameter expansion with defaults, arrays, ``if``/``case``/loops/functions, command substitution. Nothing
+is executed. ``shlex`` loses positions, arrays and here-documents, and ``bashlex`` knows no arrays and is under the GPL,
+so this is written out. A script that is half written or hostile gives what could be understood before the trouble.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class Piece(NamedTuple):
+    """A stretch of a word's text."""
+
+    #: None when only a run can tell it.
+    text: str | None
+    #: Where it stands in the script, as offsets; the text, where known, is the script's own between the two.
+    start: int
+    end: int
+    #: The variable that would have it, where it is unknown.
+    variable: str = ""
+
+
+class Literal(NamedTuple):
+    piece: Piece
+    quoted: bool
+
+
+class Variable(NamedTuple):
+    name: str
+    #: What stands for it when it is unset: the parts of a word, or None.
+    default: tuple[Part, ...] | None
+    quoted: bool
+    array: bool
+    start: int
+    end: int
+
+
+Part = Literal | Variable
+Word = tuple[Part, ...]
+
+
+class Assign(NamedTuple):
+    name: str
+    append: bool
+    words: tuple[Word, ...]
+    array: bool
+    branch: tuple[tuple[int, int], ...]
+    start: int
+    end: int
+    #: Whether an assignment that was made before holds (``?=`` of make).
+    weak: bool = False
+
+
+class Simple(NamedTuple):
+    words: tuple[Word, ...]
+    branch: tuple[tuple[int, int], ...]
+    in_function: bool
+    start: int
+    end: int
+
+
+Event = Assign | Simple
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
+_PLAIN = re.compile(r"[^\s\\'\"$`;&|()<>#]+")
+_QUOTED_RUN = re.compile(r"[^\\\"$`]+")
+_SPACE = re.compile(r"[ \t\r]+")
+_HEREDOC = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|\\?([^\s;&|<>()'\"]+))")
+_REDIRECT = re.compile(r"(?:\d*|&)(?:>>|>\||>&|<&|<>|>|<)|<<<")
+_SPECIAL = frozenset("@*#?$!-0123456789")
+
+_DECLARERS = frozenset({"export", "declare", "typeset", "local", "readonly"})
+#: Here-documents for these are no scripts.
+_OTHER_LANGUAGES = re.compile(r"(?:^|/)(?:python[\d.]*|perl|ruby|node|psql|mysql)$")
+
+
+#: After so many statements that end in the middle of something, the rest is no script.
+_MAX_STOPS = 20
+#: Expansions inside expansions deeper than this are not followed.
+_MAX_DEPTH = 20
+#: A command of more words than this is cut: no launch script has one.
+MAX_WORDS = 4000
+
+
+class _Stop(Exception):
+    """The script ends in the middle of something."""
+
+
+class Parser:
+    """Turns a script into events: assignments and simple commands, in the order of the text."""
+
+    def __init__(
+        self, text: str, events: list[Event], *, heredoc: bool = False, offset: int = 0, end: int = -1
+    ) -> None:
+        self.text = text
+        self.at = offset
+        self.stop = len(text) if end < 0 else end
+        self.events = events
+        self.heredoc = heredoc
+        self.branch: list[tuple[int, int]] = []
+        self.nodes: list[tuple[str, int]] = []
+        self.functions = 0
+        self.bodies: list[tuple[int, int, bool, str]] = []
+        self.depth = 0
+
+    # -- words
+
+    def word(self, closing: str = "") -> Word:
+        """The parts of the word here; it ends at blank space, an operator, or one of the ``closing`` characters."""
+        parts: list[Part] = []
+        text = self.text
+        while self.at < self.stop:
+            char = text[self.at]
+            if char in closing:
+                break
+            if char == "\\":
+                self._escape(parts, quoted=False)
+            elif char == "'":
+                end = text.find("'", self.at + 1, self.stop)
+                if end < 0:
+                    raise _Stop
+                parts.append(Literal(Piece(text[self.at + 1 : end], self.at + 1, end), True))
+                self.at = end + 1
+            elif char == '"':
+                self._double(parts)
+            elif char == "$":
+                self._dollar(parts, quoted=False)
+            elif char == "`":
+                start = self.at
+                end = text.find("`", self.at + 1, self.stop)
+                if end < 0:
+                    raise _Stop
+                self.at = end + 1
+                parts.append(Literal(Piece(None, start, self.at), False))
+            elif closing and char in " \t#":
+                parts.append(Literal(Piece(char, self.at, self.at + 1), False))
+                self.at += 1
+            elif char == "#" and parts:
+                parts.append(Literal(Piece(char, self.at, self.at + 1), False))
+                self.at += 1
+            else:
+                match = _PLAIN.match(text, self.at, self.stop)
+                if match is None:
+                    break
+                end = match.end()
+                if closing:
+                    stops = [found for char in closing if (found := text.find(char, self.at, end)) >= 0]
+                    end = min(stops, default=end)
+                parts.append(Literal(Piece(text[self.at : end], self.at, end), False))
+                self.at = end
+        return tuple(parts)
+
+    def _escape(self, parts: list[Part], *, quoted: bool) -> None:
+        following = self.text[self.at + 1 : min(self.at + 2, self.stop)]
+        if following == "\r" and self.text[self.at + 2 : self.at + 3] == "\n":
+            self.at += 3
+            return
+        if following == "\n":
+            self.at += 2
+            return
+        if self.heredoc and following == "$":
+            self.at += 1
+            self._dollar(parts, quoted=quoted)
+            return
+        if quoted and following not in ('"', "\\", "$", "`"):
+            parts.append(Literal(Piece("\\", self.at, self.at + 1), True))
+            self.at += 1
+            return
+        if following:
+            parts.append(Literal(Piece(following, self.at + 1, self.at + 2), True))
+        self.at += 2
+
+    def _double(self, parts: list[Part]) -> None:
+        self.at += 1
+        parts.append(Literal(Piece("", self.at, self.at), True))
+        while True:
+            if self.at >= self.stop:
+                raise _Stop
+            char = self.text[self.at]
+            if char == '"':
+                self.at += 1
+                return
+            if char == "\\":
+                self._escape(parts, quoted=True)
+            elif char == "$":
+                self._dollar(parts, quoted=True)
+            elif char == "`":
+                end = self.text.find("`", self.at + 1, self.stop)
+                if end < 0:
+                    raise _Stop
+                parts.append(Literal(Piece(None, self.at, end + 1), True))
+                self.at = end + 1
+            else:
+                match = _QUOTED_RUN.match(self.text, self.at, self.stop)
+                if match is None:
+                    raise _Stop
+                parts.append(Literal(Piece(match.group(), match.start(), match.end()), True))
+                self.at = match.end()
+
+    def _dollar(self, parts: list[Part], *, quoted: bool) -> None:
+        start = self.at
+        text = self.text
+        following = text[start + 1 : min(start + 2, self.stop)]
+        if following == "(":
+            self.at = start + 1
+            self._skip_parentheses()
+            parts.append(Literal(Piece(None, start, self.at), quoted))
+        elif following == "{":
+            self.at = start + 2
+            self._braced(parts, start, quoted=quoted)
+        elif following in ("'", '"') and not quoted:
+            self.at = start + 1  # $'..' and $"..": the escapes of the first are left as they stand
+        elif following and following in _SPECIAL:
+            self.at = start + 2
+            parts.append(Variable("", None, quoted, following in "@*", start, self.at))
+        else:
+            match = _NAME.match(text, start + 1, self.stop)
+            if match is None:
+                parts.append(Literal(Piece("$", start, start + 1), quoted))
+                self.at = start + 1
+                return
+            self.at = match.end()
+            parts.append(Variable(match.group(), None, quoted, False, start, self.at))
+
+    def _braced(self, parts: list[Part], start: int, *, quoted: bool) -> None:
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise _Stop
+        match = _NAME.match(self.text, self.at, self.stop)
+        name = match.group() if match else ""
+        if match:
+            self.at = match.end()
+        array = False
+        subscript = self.text[self.at : self.at + 3]
+        if subscript in ("[@]", "[*]"):
+            array = True
+            self.at += 3
+        rest = self.text[self.at : self.at + 2]
+        default: Word | None = None
+        if rest[:1] == "}":
+            self.at += 1
+        elif name and (rest in (":-", ":=") or rest[:1] in ("-", "=")):
+            self.at += 2 if rest[:1] == ":" else 1
+            default = self.word("}")
+            self._close("}")
+        else:
+            name = "" if rest != ":?" else name
+            self.word("}")
+            self._close("}")
+        self.depth -= 1
+        parts.append(Variable(name, default, quoted, array, start, self.at))
+
+    def _close(self, closing: str) -> None:
+        """Go behind the next ``closing``, over whatever a word cannot hold."""
+        while self.at < self.stop and self.text[self.at] != closing:
+            before = self.at
+            self.word(closing)
+            if self.at == before:
+                self.at += 1
+        if self.at >= self.stop:
+            raise _Stop
+        self.at += 1
+
+    def _skip_parentheses(self) -> None:
+        """Go behind the parenthesis that closes the one here. Commands between are commands of the script."""
+        start = self.at
+        depth = 0
+        while self.at < self.stop:
+            char = self.text[self.at]
+            if char == "(":
+                depth += 1
+            elif char == ")":
+                depth -= 1
+                if depth == 0:
+                    self.at += 1
+                    if not self.text.startswith("((", start):
+                        self._inner(start + 1, self.at - 1)
+                    return
+            elif char == "'":
+                end = self.text.find("'", self.at + 1, self.stop)
+                if end < 0:
+                    break
+                self.at = end
+            elif char == '"':
+                self._double([])
+                continue
+            elif char == "\\":
+                self.at += 1
+            self.at += 1
+        self.at = start
+        raise _Stop
+
+    def _inner(self, start: int, end: int) -> None:
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise _Stop
+        inner = Parser(self.text, self.events, heredoc=self.heredoc, offset=start, end=end)
+        inner.branch, inner.functions, inner.depth = list(self.branch), self.functions, self.depth
+        inner.script()
+        self.depth -= 1
+
+    # -- commands
+
+    def script(self) -> None:
+        """Parse to the end, as far as that is possible."""
+        stops = 0
+        while self.at < self.stop:
+            before = self.at
+            try:
+                self._statement()
+            except (_Stop, RecursionError):
+                stops += 1
+                if stops > _MAX_STOPS:
+                    return
+                # an open quote or brace: what follows on this line is lost, the next line may be whole again
+                self.depth = 0
+                newline = self.text.find("\n", max(before, 0), self.stop)
+                self.at = self.stop if newline < 0 else newline + 1
+            if self.at <= before:
+                self.at = before + 1
+
+    def _blank(self) -> None:
+        """Skip blanks, continuations and a comment."""
+        while self.at < self.stop:
+            match = _SPACE.match(self.text, self.at, self.stop)
+            if match:
+                self.at = match.end()
+            elif self.text.startswith("\\\n", self.at) or self.text.startswith("\\\r\n", self.at):
+                self.at = self.text.index("\n", self.at) + 1
+            elif self.text[self.at] == "#":
+                newline = self.text.find("\n", self.at, self.stop)
+                self.at = self.stop if newline < 0 else newline
+            else:
+                return
+
+    def _statement(self) -> None:
+        self._blank()
+        if self.at >= self.stop:
+            return
+        char = self.text[self.at]
+        if char == "\n":
+            self.at += 1
+            self._read_bodies()
+            return
+        if char in ";&|":
+            self.at += 1
+            if char == ";" and self.text.startswith(";", self.at):
+                self._next_arm("case")
+            return
+        if char == "(":
+            if self.text.startswith("((", self.at):
+                self._skip_parentheses()
+            else:
+                self.at += 1
+            return
+        if char == ")":
+            self.at += 1
+            return
+        self._command()
+
+    def _command(self) -> None:
+        start = self.at
+        words: list[Word] = []
+        declares = False
+        while self.at < self.stop and len(words) < MAX_WORDS:
+            self._blank()
+            if self.at >= self.stop:
+                break
+            char = self.text[self.at]
+            if self.text.startswith("<<", self.at) and not self.text.startswith("<<<", self.at):
+                self._heredoc_here(words)
+                continue
+            if char == "\n" or (char in ";&|()" and not self.text.startswith("&>", self.at)):
+                if char == "(" and len(words) == 1 and self.text.startswith("()", self.at):
+                    self.at += 2
+                    self._open("function", 0)
+                    return
+                break
+            redirect = _REDIRECT.match(self.text, self.at, self.stop)
+            if redirect:
+                self.at = redirect.end()
+                self._blank()
+                self.word()
+                continue
+            if not words or declares:
+                if self._assignment():
+                    continue
+                if not words and self._keyword():
+                    return
+            before = self.at
+            word = self.word()
+            if self.at == before:
+                break
+            if word:
+                words.append(word)
+            if len(words) == 1 and literal(word) in _DECLARERS:
+                declares = True
+        if words and not declares:
+            self.events.append(Simple(tuple(words), tuple(self.branch), self.functions > 0, start, self.at))
+
+    def _assignment(self) -> bool:
+        match = _ASSIGNMENT.match(self.text, self.at, self.stop)
+        if match is None:
+            return False
+        start = self.at
+        name, append = match.group(1), bool(match.group(2))
+        self.at = match.end()
+        if self.text.startswith("(", self.at):
+            self.at += 1
+            words = self._array()
+            array = True
+        else:
+            words = [self.word()]
+            array = False
+        self.events.append(Assign(name, append, tuple(words), array, tuple(self.branch), start, self.at))
+        return True
+
+    def _array(self) -> list[Word]:
+        words: list[Word] = []
+        while True:
+            self._blank()
+            if self.at >= self.stop:
+                raise _Stop
+            char = self.text[self.at]
+            if char == ")":
+                self.at += 1
+                return words
+            before = self.at
+            if char == "\n":
+                self.at += 1
+                continue
+            word = self.word()
+            if self.at == before:
+                self.at += 1  # an operator has no meaning here
+            elif word and len(words) < MAX_WORDS:
+                words.append(word)
+
+    def _keyword(self) -> bool:
+        """Follow a reserved word, if there is one here."""
+        match = re.compile(
+            r"(if|then|elif|else|fi|case|esac|for|select|while|until|do|done|function|time|[{}!])(?=[\s;&|()]|$)"
+        ).match(self.text, self.at, self.stop)
+        if match is None:
+            return bool(self.nodes and self.nodes[-1][0] == "case" and self._pattern())
+        if self.nodes and self.nodes[-1][0] == "case" and match.group(1) not in ("esac",) and self._pattern():
+            return True
+        word = match.group(1)
+        self.at = match.end()
+        if word == "if":
+            self._open("if", 0)
+        elif word in ("elif", "else"):
+            self._next_arm("if")
+        elif word == "fi":
+            self._end("if")
+        elif word == "case":
+            self._to_word("in")
+            self._open("case", -1)
+        elif word == "esac":
+            self._end("case")
+        elif word in ("for", "select"):
+            self._loop_variable()
+        elif word == "function":
+            self._blank()
+            self.word()
+            self._blank()
+            if self.text.startswith("()", self.at):
+                self.at += 2
+            self._open("function", 0)
+        elif word == "{":
+            if self.nodes and self.nodes[-1] == ("function", -1):
+                self.nodes[-1] = ("function", 1)
+            else:
+                self.nodes.append(("{", 0))
+        elif word == "}" and self.nodes and self.nodes[-1][0] in ("{", "function"):
+            self.functions -= self.nodes.pop()[0] == "function"
+        return True
+
+    def _pattern(self) -> bool:
+        """At the pattern of a ``case`` arm: go behind it. The node's state tells whether one is due."""
+        if self.nodes[-1][1] != 0:
+            return False
+        end = self.text.find(")", self.at, self.stop)
+        newline = self.text.find("\n", self.at, self.stop)
+        if end < 0 or 0 <= newline < end:
+            return False
+        self.at = end + 1
+        self.nodes[-1] = ("case", 1)
+        return True
+
+    def _to_word(self, wanted: str) -> None:
+        while self.at < self.stop:
+            self._blank()
+            if self.at >= self.stop or self.text[self.at] in "\n;":
+                return
+            before = self.at
+            word = self.word()
+            if self.at == before:
+                self.at += 1
+            elif literal(word) == wanted:
+                return
+
+    def _loop_variable(self) -> None:
+        """What a loop runs over is one of several values: the variable is unknown."""
+        self._blank()
+        match = _NAME.match(self.text, self.at, self.stop)
+        if match:
+            piece = Literal(Piece(None, match.start(), match.end()), True)
+            self.at = match.end()
+            branch = tuple(self.branch)
+            self.events.append(Assign(match.group(), False, ((piece,),), False, branch, match.start(), match.end()))
+        newline = re.compile(r"[;\n]").search(self.text, self.at, self.stop)
+        self.at = newline.start() if newline else self.stop
+
+    def _open(self, kind: str, state: int) -> None:
+        if kind == "function":
+            self.nodes.append(("function", -1))
+            self.functions += 1
+            return
+        self.branch.append((self.at, 0))
+        self.nodes.append((kind, 0 if kind == "case" else state))
+
+    def _next_arm(self, kind: str) -> None:
+        if kind == "case":
+            self.at += 1
+        if self.nodes and self.nodes[-1][0] == kind and self.branch:
+            node, arm = self.branch[-1]
+            self.branch[-1] = (node, arm + 1)
+            self.nodes[-1] = (kind, 0)
+
+    def _end(self, kind: str) -> None:
+        while self.nodes:
+            found = self.nodes.pop()[0]
+            if found in ("if", "case") and self.branch:
+                self.branch.pop()
+            if found == "function":
+                self.functions -= 1
+            if found == kind:
+                return
+
+    def _heredoc_here(self, words: list[Word]) -> None:
+        match = _HEREDOC.match(self.text, self.at, self.stop)
+        if match is None:
+            self.at += 2
+            return
+        self.at = match.end()
+        quoted = match.group(2) is not None or match.group(3) is not None
+        tag = next((group for group in match.groups()[1:] if group is not None), "")
+        reader = literal(words[0]) if words else ""
+        self.bodies.append((len(self.events), 0, quoted, tag if not _OTHER_LANGUAGES.search(reader) else "\0" + tag))
+
+    def _read_bodies(self) -> None:
+        """After the line with ``<<``: read the here-documents, as scripts, which they mostly are."""
+        for _, _, quoted, tag in self.bodies:
+            script = not tag.startswith("\0")
+            tag = tag.lstrip("\0")
+            end = re.compile(rf"^[ \t]*{re.escape(tag)}[ \t\r]*$", re.MULTILINE).search(self.text, self.at, self.stop)
+            body_end = end.start() if end else self.stop
+            if script:
+                inner = Parser(self.text, self.events, heredoc=not quoted, offset=self.at, end=body_end)
+                inner.branch = list(self.branch)
+                inner.functions = self.functions
+                inner.script()
+            self.at = end.end() if end else self.stop
+        self.bodies.clear()
+
+
+def literal(word: Word) -> str:
+    """The text of a word without expansions, else the empty string."""
+    if all(isinstance(part, Literal) and part.piece.text is not None for part in word):
+        return "".join(part.piece.text or "" for part in word if isinstance(part, Literal))
+    return ""
