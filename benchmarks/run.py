@@ -1,0 +1,167 @@
+"""Measure recompute-lint against other tools: cold, whole process, in turns, medians.
+
+``python benchmarks/run.py [NAME ...] [--runs N]`` prints the tables of README.md in this folder. Every command runs once
+before anything is counted, so that all find their files in the page cache and their bytecode compiled; then all run in
+turn, N times, so that a slow moment of the machine falls on all of them.
+
+Needs what the ``dev`` extra installs, and the corpus beside the checkout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+CORPUS = ROOT.parent / "shared" / "corpus"
+RECIPES = CORPUS / "nemo-rl" / "examples" / "configs" / "recipes"
+BIN = Path(sys.executable).parent
+
+#: What check-jsonschema checks: the same words in the same places, without inheritance.
+EQUAL_SCHEMA = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "properties": {
+        "policy": {
+            "properties": {
+                "megatron_cfg": {
+                    "properties": {
+                        "activation_checkpointing": {"type": "boolean"},
+                        "recompute_granularity": {"enum": ["full", "selective"]},
+                        "recompute_modules": {
+                            "type": ["array", "null"],
+                            "items": {
+                                "enum": ["core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"]
+                            },
+                        },
+                    }
+                }
+            }
+        }
+    },
+}
+
+
+class Figure(NamedTuple):
+    """What one command took."""
+
+    seconds: list[float]
+    megabytes: float
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.seconds)
+
+
+def measure(commands: dict[str, list[str]], runs: int) -> dict[str, Figure]:
+    """Run all commands in turn, ``runs`` times after a first time that does not count."""
+    seconds: dict[str, list[float]] = {name: [] for name in commands}
+    peak: dict[str, float] = dict.fromkeys(commands, 0.0)
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    for turn in range(runs + 1):
+        for name, command in commands.items():
+            start = time.perf_counter()
+            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+            _, _, usage = os.wait4(process.pid, 0)
+            if turn:
+                seconds[name].append(time.perf_counter() - start)
+            peak[name] = max(peak[name], usage.ru_maxrss / 1024)
+    return {name: Figure(seconds[name], peak[name]) for name in commands}
+
+
+def table(figures: dict[str, Figure], against: str) -> None:
+    """Print a Markdown table with each command's ratio to one of them."""
+    base = figures[against].median
+    print(f"| command | median | min | max | peak memory | to {against} |")
+    print("|---|---|---|---|---|---|")
+    for name, figure in figures.items():
+        low, high = min(figure.seconds), max(figure.seconds)
+        print(
+            f"| {name} | {figure.median * 1000:.0f} ms | {low * 1000:.0f} ms | {high * 1000:.0f} ms "
+            f"| {figure.megabytes:.0f} MB | {figure.median / base:.2f} |"
+        )
+    print()
+
+
+def recipes(runs: int) -> None:
+    """(a) The NeMo-RL recipes, against check-jsonschema with an equal schema, and yamllint."""
+    files = sorted(map(str, RECIPES.rglob("*.yaml")))
+    with tempfile.TemporaryDirectory() as folder:
+        schema = Path(folder, "schema.json")
+        schema.write_text(json.dumps(EQUAL_SCHEMA))
+        rules = Path(folder, "yamllint.yaml")
+        rules.write_text("rules: {key-duplicates: enable}\n")
+        print(f"### (a) {len(files)} NeMo-RL recipes\n")
+        commands = {
+            "recompute-lint": [f"{BIN}/recompute-lint", "--isolated", str(RECIPES)],
+            "check-jsonschema": [f"{BIN}/check-jsonschema", "--schemafile", str(schema), *files],
+            "yamllint": [f"{BIN}/yamllint", "-c", str(rules), str(RECIPES)],
+        }
+        table(measure(commands, runs), "check-jsonschema")
+
+
+def one(runs: int) -> None:
+    """(b) One recipe, as pre-commit runs it, against Python's own start."""
+    recipe = str(RECIPES / "llm" / "grpo-qwen3-30ba3b-8n8g-megatron.yaml")
+    print("### (b) one recipe with two parents, as pre-commit runs it\n")
+    commands = {
+        "python -c pass": [sys.executable, "-c", "pass"],
+        "python -c 'import yaml'": [sys.executable, "-c", "import yaml"],
+        "python -c 'import argparse, json, yaml'": [sys.executable, "-c", "import argparse, json, yaml"],
+        "recompute-lint": [f"{BIN}/recompute-lint", "check", "--force-exclude", recipe],
+        "recompute-lint, a file without recompute settings": [
+            f"{BIN}/recompute-lint",
+            "check",
+            "--force-exclude",
+            str(CORPUS / "README.md"),
+        ],
+        "yamllint": [f"{BIN}/yamllint", recipe],
+        "check-jsonschema --version": [f"{BIN}/check-jsonschema", "--version"],
+    }
+    table(measure(commands, 2 * runs), "python -c pass")
+
+
+def many(runs: int) -> None:
+    """(c) The corpus over and over: 1,000, 3,000 and 10,000 recipes."""
+    source = sorted(path for path in (CORPUS / "nemo-rl").rglob("*.y*ml"))
+    print("### (c) many recipes\n")
+    with tempfile.TemporaryDirectory() as folder:
+        commands = {}
+        for count in (1_000, 3_000, 10_000):
+            target = Path(folder, str(count))
+            for copy in range(-(-count // len(source))):
+                for path in source[: min(len(source), count - copy * len(source))]:
+                    place = target / str(copy) / path.relative_to(CORPUS)
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(path, place)
+            commands[f"{count:,} recipes"] = [f"{BIN}/recompute-lint", "--isolated", "--no-cache", str(target)]
+        table(measure(commands, max(3, runs // 2)), "1,000 recipes")
+
+
+SUITES = {"recipes": recipes, "one": one, "many": many}
+
+
+def main() -> None:
+    """Run the suites that are named, or all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help=f"{', '.join(SUITES)} (default: all)")
+    parser.add_argument("--runs", type=int, default=9, help="how often each command runs (default: 9)")
+    arguments = parser.parse_args()
+    if not RECIPES.is_dir():
+        raise SystemExit(f"the corpus is not at {os.path.relpath(CORPUS)}")
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for name in arguments.names or SUITES:
+        SUITES[name](arguments.runs)
+
+
+if __name__ == "__main__":
+    main()

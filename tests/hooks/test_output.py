@@ -1,0 +1,250 @@
+"""The output formats, on one report."""
+
+from __future__ import annotations
+
+import json
+import os
+from xml.etree import ElementTree
+
+import pytest
+
+RECIPE = """\
+policy:
+  megatron_cfg:
+    activation_checkpointing: true
+    recompute_granularity: selective
+    recompute_modules: ["core_attn", "moe_atc", "core_attn"]
+"""
+
+
+def run(command, *arguments):
+    return command("check", "--mcore", "0.16.1", "--isolated", *arguments, ".", files={"recipes/a.yaml": RECIPE})
+
+
+def test_full(command):
+    result = run(command)
+    assert result.code == 1
+    assert result.out == """\
+recipes/a.yaml:5:38: error[RCL106] "moe_atc" is not a module that megatron-core 0.16.1 can recompute
+  |
+5 |     recompute_modules: ["core_attn", "moe_atc", "core_attn"]
+  |                                      ^^^^^^^^^
+  = note: it can recompute core_attn, moe_act, layernorm, mla_up_proj, mlp, moe, shared_experts \
+(megatron/core/transformer/transformer_config.py#L1208)
+  = help: did you mean moe_act? (--fix --unsafe-fixes)
+
+recipes/a.yaml:5:49: warning[RCL207] "core_attn" is named already
+  |
+5 |     recompute_modules: ["core_attn", "moe_atc", "core_attn"]
+  |                                                 ^^^^^^^^^^^
+  = help: delete it (--fix)
+
+Found 1 error and 1 warning in 1 file, 1 recompute site (megatron-core 0.16.1, as asked for).
+"""
+
+
+def test_concise(command):
+    assert run(command, "--output-format", "concise", "-q").out == (
+        'recipes/a.yaml:5:38: RCL106 "moe_atc" is not a module that megatron-core 0.16.1 can recompute\n'
+        'recipes/a.yaml:5:49: RCL207 "core_attn" is named already\n'
+    )
+
+
+def test_json_has_ruffs_shape(command):
+    first, second = json.loads(run(command, "--output-format", "json").out)
+    assert first["code"] == "RCL106"
+    assert first["severity"] == "error"
+    assert first["filename"] == os.path.abspath("recipes/a.yaml")
+    assert first["location"] == {"row": 5, "column": 38}
+    assert first["end_location"] == {"row": 5, "column": 47}
+    assert first["fix"] == {
+        "applicability": "unsafe",
+        "message": "Write moe_act",
+        "edits": [
+            {"content": "moe_act", "location": {"row": 5, "column": 38}, "end_location": {"row": 5, "column": 47}}
+        ],
+    }
+    assert second["fix"]["applicability"] == "safe"
+    assert {"message", "url", "name", "note", "help", "inherited_by"} <= first.keys()
+
+
+def test_json_of_nothing(command):
+    result = command("check", "--output-format", "json", ".", files={"a.yaml": "x: 1\n"})
+    assert (result.code, json.loads(result.out)) == (0, [])
+
+
+def test_github(command):
+    first, second = run(command, "--output-format", "github").out.splitlines()
+    assert first.startswith(
+        "::error title=recompute-lint (RCL106 unknown-module),file=recipes/a.yaml,line=5,col=38,endLine=5,endColumn=47::"
+    )
+    assert second.startswith("::warning ")
+    assert "%0A" in first
+
+
+def test_github_escapes(command):
+    files = {"a,b%.yaml": RECIPE}
+    result = command("check", "--output-format", "github", ".", files=files)
+    assert "file=a%2Cb%25.yaml," in result.out
+
+
+def test_gitlab(command):
+    first, second = json.loads(run(command, "--output-format", "gitlab").out)
+    assert first["check_name"] == "RCL106"
+    assert first["severity"] == "major"
+    assert first["location"]["path"] == "recipes/a.yaml"
+    assert first["location"]["positions"]["begin"] == {"line": 5, "column": 38}
+    assert first["fingerprint"] != second["fingerprint"]
+
+
+def test_junit(command):
+    suites = ElementTree.fromstring(run(command, "--output-format", "junit").out.encode())
+    (suite,) = suites
+    assert suite.attrib == {"name": "recipes/a.yaml", "tests": "2", "failures": "2", "errors": "0"}
+    assert [case.get("name") for case in suite] == ["RCL106:5:38", "RCL207:5:49"]
+    clean = command("check", "--output-format", "junit", ".", files={"recipes/a.yaml": "x: 1\n"})
+    (suite,) = ElementTree.fromstring(clean.out.encode())
+    assert suite.attrib["failures"] == "0"
+
+
+def test_sarif_is_valid(command):
+    log = json.loads(run(command, "--output-format", "sarif").out)
+    validate_sarif(log)
+    (sarif_run,) = log["runs"]
+    assert [rule["id"] for rule in sarif_run["tool"]["driver"]["rules"]] == ["RCL106", "RCL207"]
+    result = sarif_run["results"][0]
+    assert result["ruleId"] == sarif_run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"]
+    assert result["level"] == "error"
+    assert result["locations"][0]["physicalLocation"]["region"]["startColumn"] == 38
+
+
+def validate_sarif(log: dict) -> None:
+    """Check against the parts of the official schema that a log of ours uses."""
+    from jsonschema import Draft202012Validator
+
+    Draft202012Validator(SARIF).validate(log)
+
+
+#: From https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json: the official names, types,
+#: required properties and enumerations, and closed as the official ones are.
+_TEXT = {"type": "object", "additionalProperties": False, "required": ["text"], "properties": {"text": {"type": "string"}}}
+_POSITIVE = {"type": "integer", "minimum": 1}
+_LEVEL = {"enum": ["none", "note", "warning", "error"]}
+SARIF = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["version", "runs"],
+    "properties": {
+        "$schema": {"type": "string", "format": "uri"},
+        "version": {"enum": ["2.1.0"]},
+        "runs": {
+            "type": ["array", "null"],
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["tool"],
+                "properties": {
+                    "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+                    "tool": {
+                        "type": "object",
+                        "additionalProperties": False,
+                        "required": ["driver"],
+                        "properties": {
+                            "driver": {
+                                "type": "object",
+                                "additionalProperties": False,
+                                "required": ["name"],
+                                "properties": {
+                                    "name": {"type": "string"},
+                                    "version": {"type": "string"},
+                                    "informationUri": {"type": "string", "format": "uri"},
+                                    "rules": {
+                                        "type": "array",
+                                        "uniqueItems": True,
+                                        "items": {
+                                            "type": "object",
+                                            "additionalProperties": False,
+                                            "required": ["id"],
+                                            "properties": {
+                                                "id": {"type": "string"},
+                                                "name": {"type": "string"},
+                                                "shortDescription": _TEXT,
+                                                "fullDescription": _TEXT,
+                                                "defaultConfiguration": {
+                                                    "type": "object",
+                                                    "additionalProperties": False,
+                                                    "properties": {"level": _LEVEL},
+                                                },
+                                            },
+                                        },
+                                    },
+                                },
+                            }
+                        },
+                    },
+                    "results": {
+                        "type": ["array", "null"],
+                        "items": {
+                            "type": "object",
+                            "additionalProperties": False,
+                            "required": ["message"],
+                            "properties": {
+                                "ruleId": {"type": "string"},
+                                "ruleIndex": {"type": "integer", "minimum": -1},
+                                "level": _LEVEL,
+                                "message": _TEXT,
+                                "locations": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "additionalProperties": False,
+                                        "properties": {
+                                            "physicalLocation": {
+                                                "type": "object",
+                                                "additionalProperties": False,
+                                                "anyOf": [{"required": ["address"]}, {"required": ["artifactLocation"]}],
+                                                "properties": {
+                                                    "artifactLocation": {
+                                                        "type": "object",
+                                                        "additionalProperties": False,
+                                                        "properties": {"uri": {"type": "string", "format": "uri-reference"}},
+                                                    },
+                                                    "region": {
+                                                        "type": "object",
+                                                        "additionalProperties": False,
+                                                        "properties": {
+                                                            "startLine": _POSITIVE,
+                                                            "startColumn": _POSITIVE,
+                                                            "endLine": _POSITIVE,
+                                                            "endColumn": _POSITIVE,
+                                                        },
+                                                    },
+                                                },
+                                            }
+                                        },
+                                    },
+                                },
+                            },
+                        },
+                    },
+                },
+            },
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("variable", ["NO_COLOR", None])
+def test_colors(command, monkeypatch, variable):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    if variable:
+        monkeypatch.setenv(variable, "1")
+    assert ("\033[" in run(command).out) == (variable is None)
+
+
+def test_caret_under_wide_lines_and_tabs(command):
+    text = RECIPE.replace('["core_attn"', "[" + '"core_attn", ' * 40 + '"core_attn"')
+    result = command("check", "--isolated", "--select", "RCL106", ".", files={"a.yaml": text})
+    source, caret = result.out.splitlines()[2:4]
+    assert len(source) < 180
+    assert source[caret.index("^") : caret.rindex("^") + 1] == '"moe_atc"'

@@ -1,0 +1,68 @@
+"""Every rule's own examples: what it finds in them, what it leaves alone, and what its fix makes of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from recompute_lint.hooks.fix import apply
+from recompute_lint.lint_rules import pages
+from recompute_lint.lint_rules.registry import RULES, load
+
+#: Rules whose examples cannot be one file of text; each has a test module of its own.
+ELSEWHERE = {"RCL199", "RCL204", "RCL904"}
+
+EXAMPLES = [
+    pytest.param(code, example, id=f"{code}-{kind}{index}")
+    for code in RULES
+    for kind in ("VALID", "INVALID")
+    for index, example in enumerate(getattr(load(code), kind))
+]
+
+
+@pytest.mark.parametrize(("code", "example"), EXAMPLES)
+def test_finds_exactly_the_lines_named(code, example, lint):
+    found = lint({example.filename: example.text}, **example.options)
+    assert [line for _, line, _, found_code in found if found_code == code] == list(example.lines)
+
+
+@pytest.mark.parametrize(("code", "example"), EXAMPLES)
+def test_finds_nothing_else(code, example, lint):
+    found = lint({example.filename: example.text}, **example.options)
+    assert {found_code for *_, found_code in found} <= {code}
+
+
+@pytest.mark.parametrize("code", sorted(RULES.keys() - ELSEWHERE))
+def test_has_examples_of_both_kinds(code):
+    module = load(code)
+    assert module.VALID
+    assert module.INVALID
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_has_a_page(code):
+    page = pages.page(code)
+    assert page.startswith(f"{code} {RULES[code].name} ({RULES[code].severity}")
+    assert "What it does" in page
+    assert "Why is this bad" in page
+    assert pages.summary(code).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("code", "example"), [pytest.param(*p.values, id=p.id) for p in EXAMPLES if p.values[1].fixed is not None]
+)
+def test_fix_gives_what_the_example_says(code, example, tmp_path, monkeypatch):
+    from recompute_lint.hooks.engine import Linter
+    from recompute_lint.hooks.options import Configurations
+
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / example.filename
+    path.write_text(example.text)
+    linter = Linter(Configurations(dict(example.options), isolated=True))
+    report = linter.run([example.filename])
+    fixes = [d.fix for d in report.diagnostics if d.code == code and d.fix is not None]
+    assert apply(example.text, fixes)[0] == example.fixed
+
+
+@pytest.mark.parametrize("code", [code for code, rule in RULES.items() if rule.fixable and code not in ELSEWHERE])
+def test_fixable_rules_show_a_fix(code):
+    assert any(example.fixed is not None for example in load(code).INVALID)

@@ -1,0 +1,116 @@
+"""RCL301: what counts as a default for a recompute key, and what does not."""
+
+from __future__ import annotations
+
+import pytest
+
+MISTAKES = {
+    "get": 'x = cfg.get("recompute_granularity", "full")',
+    "keyword": 'x = cfg.get("recompute_granularity", default="full")',
+    "single quotes": "x = cfg.get('recompute_method', 'uniform')",
+    "number": 'x = getattr(cfg, "recompute_num_layers", 1)',
+    "zero": 'x = cfg.get("recompute_num_layers", 0)',
+    "false": 'x = cfg.get("distribute_saved_activations", False)',
+    "list": 'x = cfg.get("recompute_modules", ["core_attn"])',
+    "empty list that goes on": 'x = cfg.get("recompute_modules", [])',
+    "pop": 'x = cfg.pop("recompute_method", "uniform")',
+    "pop from keyword arguments": 'def f(**kwargs):\n    return kwargs.pop("recompute_method", "uniform")',
+    "setdefault": 'cfg.setdefault("recompute_granularity", "full")',
+    "name": 'x = cfg.get("recompute_granularity", DEFAULT)',
+    "call": 'x = cfg.get("recompute_modules", default_modules())',
+    "attribute": 'x = cfg.get("recompute_modules", defaults.modules)',
+    "chain": 'x = cfg.get("megatron_cfg", {}).get("recompute_granularity", "full")',
+    "alias of the mapping": 'm = cfg["megatron_cfg"]\nx = m.get("recompute_granularity", "full")',
+    "alias of the method": 'get = cfg.get\nx = get("recompute_granularity", "full")',
+    "dict.get": 'x = dict.get(cfg, "recompute_granularity", "full")',
+    "alias of dict.get": 'get = dict.get\nx = get(cfg, "recompute_granularity", "full")',
+    "constant key": 'KEY = "recompute_granularity"\nx = cfg.get(KEY, "full")',
+    "select": 'x = OmegaConf.select(cfg, "policy.megatron_cfg.recompute_granularity", default="full")',
+    "or": 'x = cfg.get("recompute_method") or "uniform"',
+    "or after None": 'x = getattr(cfg, "recompute_modules", None) or ["moe"]',
+    "or, three": 'x = a.get("recompute_method") or b.get("recompute_method") or "uniform"',
+    "in": 'x = cfg["recompute_method"] if "recompute_method" in cfg else "uniform"',
+    "not in": 'x = "uniform" if "recompute_method" not in cfg else cfg["recompute_method"]',
+    "hasattr": 'x = cfg.recompute_method if hasattr(cfg, "recompute_method") else "uniform"',
+    "is not None": 'x = cfg.get("recompute_method") if cfg.get("recompute_method") is not None else "uniform"',
+    "f-string": "x = f\"{cfg.get('recompute_granularity', 'full')!r:>10}\"",
+    "comprehension": 'x = [c.get("recompute_method", "block") for c in configs]',
+    "lambda": 'f = lambda c: c.get("recompute_method", "block")',
+    "walrus": 'if (x := cfg.get("recompute_method", "block")) == "block":\n    pass',
+    "argument": 'f(recompute=cfg.get("recompute_method", "block"))',
+    "decorator": '@use(cfg.get("recompute_method", "block"))\ndef f():\n    pass',
+    "match": 'match cfg.get("recompute_method", "block"):\n    case "block":\n        pass',
+    "compared with a default that decides": 'x = cfg.get("recompute_granularity", "full") == "full"',
+    "await": 'async def f():\n    return await g(cfg.get("recompute_method", "block"))',
+    "the switch, for Megatron": 'x = cfg["megatron_cfg"].get("activation_checkpointing", False)',
+    "the switch, through an alias": 'm = cfg.megatron_cfg\nx = m.get("activation_checkpointing", False)',
+    "the switch, in a dotted key": 'x = OmegaConf.select(cfg, "megatron.activation_checkpointing", default=True)',
+    "type comment": 'x = cfg.get("recompute_method", "block")  # type: ignore',
+    "PEP 695": 'type T = int\ndef f[T](c: T):\n    return c.get("recompute_method", "block")',
+    "PEP 701": "x = f\"{cfg.get(\"recompute_method\", \"block\")}\"",
+    "form feed": 'a = 1\n\f\nx = cfg.get("recompute_method", "block")',
+}
+
+FINE = {
+    "no default": 'x = cfg.get("recompute_modules")',
+    "None": 'x = cfg.get("recompute_modules", None)',
+    "a name for None": 'NOTHING = None\nx = cfg.get("recompute_modules", NOTHING)',
+    "subscript": 'x = cfg["recompute_modules"]',
+    "compared": 'x = getattr(cfg, "recompute_granularity", None) == "full"',
+    "another key": 'x = cfg.get("recompute_kv_cache_after_weight_updates", False)',
+    "yet another": 'x = cfg.get("recompute_logprob", True)',
+    "a key that begins alike": 'x = cfg.get("recompute_modules_path", "x")',
+    "the switch of FSDP": 'x = cfg["dtensor_cfg"].get("activation_checkpointing", False)',
+    "or in a test": 'if cfg.get("recompute_granularity") or cfg.get("other"):\n    pass',
+    "or None": 'x = cfg.get("recompute_granularity") or None',
+    "and": 'x = cfg.get("recompute_granularity") and other',
+    "empty default in a membership test": 'x = "mlp" in cfg.get("recompute_modules", [])',
+    "false default in a test": 'if cfg.get("distribute_saved_activations", False):\n    pass',
+    "sentinel": 'x = cfg.get("recompute_modules", _MISSING)',
+    "sentinel of its own": 'nothing = object()\nx = cfg.get("recompute_modules", nothing)',
+    "the same key of another": 'x = cfg.get("recompute_modules", base["recompute_modules"])',
+    "thrown away": 'kwargs.pop("recompute_modules", "x")',
+    "parameter": 'def f(recompute_granularity="full"):\n    pass',
+    "class": 'class Config:\n    recompute_granularity: str = "full"',
+    "set": 'cfg["recompute_granularity"] = "full"',
+    "in a string": 'x = "cfg.get(\'recompute_granularity\', 1)"',
+    "in a comment": 'x = 1  # cfg.get("recompute_granularity", 1)',
+    "starred": 'x = cfg.get(*("recompute_granularity", "full"))',
+    "a conditional on something else": 'x = cfg["recompute_method"] if ready else "uniform"',
+    "noqa": 'x = cfg.get("recompute_method", "block")  # noqa: RCL301',
+}
+
+
+@pytest.mark.parametrize("code", MISTAKES.values(), ids=MISTAKES.keys())
+def test_reports(lint, code):
+    assert [found[3] for found in lint({"a.py": code + "\n"})] == ["RCL301"]
+
+
+@pytest.mark.parametrize("code", FINE.values(), ids=FINE.keys())
+def test_leaves_alone(lint, code):
+    assert lint({"a.py": code + "\n"}) == []
+
+
+def test_stands_at_the_start_of_a_call_over_several_lines(lint):
+    code = 'x = f(\n    cfg["ä"].get(\n        "recompute_granularity",\n        "full",\n    )\n)\n'
+    assert lint({"a.py": code}) == [("a.py", 2, 5, "RCL301")]
+
+
+def test_two_in_one_line_are_two(lint):
+    code = 'x = (c.get("recompute_method", "block"), c.get("recompute_granularity", "full"))\n'
+    assert [found[2] for found in lint({"a.py": code})] == [6, 42]
+
+
+def test_options_add_keys_and_parameters(lint):
+    code = 'def f(c, recompute_method="block"):\n    return c.get("recompute_layer_ids", 1)\n'
+    assert lint({"a.py": code}) == []
+    found = lint({"a.py": code}, extend_recompute_keys=("recompute_layer_ids",), parameter_defaults=True)
+    assert [(line, code) for _, line, _, code in found] == [(1, "RCL301"), (2, "RCL301")]
+
+
+def test_options_stand_in_configuration(command):
+    files = {
+        "a.py": 'x = c.get("recompute_layer_ids", 1)\n',
+        "recompute-lint.toml": 'extend-recompute-keys = ["recompute_layer_ids"]\n',
+    }
+    assert "RCL301" in command("check", "--output-format", "concise", "a.py", files=files).out

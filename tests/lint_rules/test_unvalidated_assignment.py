@@ -1,0 +1,153 @@
+"""RCL302: which assignments nothing validates."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+MISTAKES = {
+    "a parameter": "m.recompute_modules = modules",
+    "a key": 'm.recompute_granularity = config["recompute_granularity"]',
+    "an attribute": "m.recompute_method = config.megatron_cfg.recompute_method",
+    "parsed arguments": "m.recompute_modules = args.recompute_modules",
+    "a part of something": "provider.config.recompute_modules = modules",
+    "None is no check": "if modules is not None:\n    m.recompute_modules = modules",
+    "nor is the type": "if not isinstance(modules, list):\n    raise TypeError\nm.recompute_modules = modules",
+    "nor the length": "if len(modules) == 0:\n    raise ValueError\nm.recompute_modules = modules",
+    "a check that only warns": "if modules not in KNOWN:\n    print(modules)\nm.recompute_modules = modules",
+    "a check of another value": "if method not in KNOWN:\n    raise ValueError\nm.recompute_modules = modules",
+    "validated before": "m.finalize()\nm.recompute_modules = modules",
+    "another is validated": "m.recompute_modules = modules\nother.finalize()",
+    "a model is no configuration": "m.recompute_modules = modules\nreturn GPTModel(config=m)",
+    "in a tuple": 'm.recompute_granularity, m.recompute_modules = "selective", modules',
+    "setattr": 'setattr(m, "recompute_modules", modules)',
+    "annotated": "m.recompute_modules: list = modules",
+    "added to": "m.recompute_modules += modules",
+    "split": 'm.recompute_modules = args.modules.split(",")',
+    "either may be": 'm.recompute_granularity = "full" if deep else granularity',
+    "built here, from arguments": "c = TransformerConfig(num_layers=1)\nc.recompute_method = args.recompute_method",
+}
+
+FINE = {
+    "literal": 'm.recompute_modules = ["core_attn"]',
+    "literal through a name": 'wanted = ["core_attn"]\nm.recompute_modules = wanted',
+    "one of two literals": 'm.recompute_granularity = "full" if deep else None',
+    "constant": "m.recompute_modules = DEFAULT_MODULES",
+    "member": "m.recompute_granularity = Granularity.FULL.value",
+    "enumeration refuses": "m.recompute_granularity = Granularity(granularity).value",
+    "table": 'm.recompute_method = {"a": "block"}[method]',
+    "finalize": "m.recompute_modules = modules\nm.finalize()",
+    "finalize of the whole": "cfg.model.recompute_modules = modules\ncfg.validate()",
+    "finalize of an alias": "model = cfg.model\nmodel.recompute_modules = modules\ncfg.finalize()",
+    "finalize in a branch": "m.recompute_modules = modules\nif True:\n    m.finalize()",
+    "post init": "m.recompute_modules = modules\nm.__post_init__()",
+    "a function that validates": "m.recompute_modules = modules\nvalidate_config(m)",
+    "replace": "m.recompute_modules = modules\nreturn dataclasses.replace(m)",
+    "new from it": "m.recompute_modules = modules\nreturn TransformerConfig(**vars(m))",
+    "new of its type": "m.recompute_modules = modules\nreturn type(m)(**m.__dict__)",
+    "into a container": "m.recompute_modules = modules\nreturn ConfigContainer(model=m)",
+    "membership": 'if granularity not in ("full", "selective"):\n    raise ValueError\nm.recompute_granularity = granularity',
+    "assert": "assert granularity in KNOWN\nm.recompute_granularity = granularity",
+    "chain": (
+        'm.recompute_granularity = granularity\nif granularity == "full":\n    pass\n'
+        'elif granularity == "selective":\n    pass\nelse:\n    raise ValueError'
+    ),
+    "match": (
+        'match granularity:\n    case "full":\n        pass\n    case _:\n        raise ValueError\n'
+        "m.recompute_granularity = granularity"
+    ),
+    "difference": "unknown = set(modules) - KNOWN\nif unknown:\n    raise ValueError(unknown)\nm.recompute_modules = modules",
+    "issubset": "if not set(modules).issubset(KNOWN):\n    raise ValueError\nm.recompute_modules = modules",
+    "each": "for one in modules:\n    if one not in KNOWN:\n        raise ValueError\nm.recompute_modules = modules",
+    "all": "assert all(one in KNOWN for one in modules)\nm.recompute_modules = modules",
+    "bad ones": "bad = [o for o in modules if o not in KNOWN]\nassert not bad\nm.recompute_modules = modules",
+    "checked where it is read": (
+        'if config["recompute_method"] not in KNOWN:\n    raise ValueError\n'
+        'wanted = config["recompute_method"]\nm.recompute_method = wanted'
+    ),
+    "checked once it is there": "m.recompute_modules = modules\nassert set(m.recompute_modules) <= KNOWN",
+    "parser error": "if method not in KNOWN:\n    parser.error(method)\nm.recompute_method = method",
+    "through a validator": "m.recompute_modules = validate_modules(modules)",
+    "self": "self.recompute_modules = modules",
+    "arguments": "args.recompute_modules = modules",
+    "its own": "m.recompute_num_layers = m.num_layers",
+    "a number": "m.recompute_num_layers = int(layers)",
+    "the same place of its like": "a.model.recompute_modules = b.model.recompute_modules",
+    "taken over": "c = VisionTransformerConfig(num_layers=1)\nc.recompute_method = megatron_config.recompute_method",
+    "another attribute": "m.recompute_everything = modules",
+}
+
+
+def function(body: str) -> str:
+    return "def apply(m, config, modules, method, granularity, cfg, args, layers):\n" + textwrap.indent(body, "    ") + "\n"
+
+
+@pytest.mark.parametrize("body", MISTAKES.values(), ids=MISTAKES.keys())
+def test_reports(lint, body):
+    assert [found[3] for found in lint({"a.py": function(body)})] == ["RCL302"]
+
+
+@pytest.mark.parametrize("body", FINE.values(), ids=FINE.keys())
+def test_leaves_alone(lint, body):
+    assert lint({"a.py": function(body)}) == []
+
+
+def test_a_function_does_not_answer_for_another(lint):
+    code = function("m.recompute_modules = modules") + "\n\ndef finish(m):\n    m.finalize()\n"
+    assert lint({"a.py": code}) == [("a.py", 2, 5, "RCL302")]
+
+
+def test_a_bridge_recipe_is_validated_when_training_begins(lint):
+    code = "def override(recipe: ConfigContainer, modules):\n    recipe.model.recompute_modules = modules\n"
+    assert lint({"a.py": code}) == []
+
+
+def test_what_pytest_fills_in_stands_in_the_file(lint):
+    code = (
+        '@pytest.mark.parametrize(("method", "layers"), [("block", 1)])\n'
+        "def test_it(config, method, layers):\n    config.recompute_method = method\n"
+    )
+    assert lint({"a.py": code}) == []
+
+
+def test_options_name_validators(lint):
+    code = function("m.recompute_modules = modules\ncheck_recompute(m)")
+    assert [found[3] for found in lint({"a.py": code})] == ["RCL302"]
+    assert lint({"a.py": code}, extend_validators=("check_recompute",)) == []
+
+
+#: The shape of what NVIDIA-NeMo/RL pull request 2280 first proposed, written anew.
+SETUP = '''\
+def apply_performance(model_cfg, config):
+    if config["megatron_cfg"]["activation_checkpointing"]:
+        kind = config["megatron_cfg"].get("recompute_granularity", "full")
+        model_cfg.recompute_granularity = kind
+        if kind == "full":
+            model_cfg.recompute_method = "uniform"
+            model_cfg.recompute_num_layers = 1
+        elif kind == "selective":
+            chosen = config["megatron_cfg"].get("recompute_modules")
+            if chosen is not None:
+                model_cfg.recompute_modules = chosen
+        else:
+            raise ValueError(f"{kind!r} is neither 'full' nor 'selective'")
+'''
+POLICY = '''\
+class Config(TypedDict):
+    activation_checkpointing: bool
+    # "full" recomputes all, "selective" only some modules (see recompute_modules).
+    recompute_granularity: NotRequired[Literal["full", "selective"]]
+    # Modules to recompute when recompute_granularity="selective".
+    # MCore valid options: ["core_attn", "moe", "mla_up_proj"]. Defaults to ["core_attn"]
+    # when None. Use ["moe"] to recompute the experts only.
+    recompute_modules: NotRequired[list[str] | None]
+'''
+
+
+def test_finds_a_reviewers_three_remarks_and_nothing_else(lint):
+    assert lint({"setup.py": SETUP, "policy.py": POLICY}, mcore="0.16.1") == [
+        ("policy.py", 6, 29, "RCL303"),
+        ("setup.py", 3, 16, "RCL301"),
+        ("setup.py", 11, 17, "RCL302"),
+    ]

@@ -1,0 +1,220 @@
+"""Python as text and as a tree: encodings, places, and the two readers."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recompute_lint.sources import python_cst
+from recompute_lint.sources.model import Problem, Span
+from recompute_lint.sources.prose import Places, of_python, of_yaml
+from recompute_lint.sources.python import Python, parse
+from recompute_lint.sources.python_query import path_of
+from recompute_lint.sources.python_text import decode_python, encoding_of, pieces
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding"),
+    [
+        (b"x = 1\n", "utf-8"),
+        (b"# -*- coding: latin-1 -*-\n", "latin-1"),
+        (b"#!/usr/bin/python\n# vim: set fileencoding=cp1252 :\n", "cp1252"),
+        (b"\n# coding: latin-1\n", "latin-1"),
+        (b"x = 1\n# coding: latin-1\n", "utf-8"),
+        (b"\n\n# coding: latin-1\n", "utf-8"),
+        (b"\xef\xbb\xbf# coding: utf-8\n", "utf-8-sig"),
+    ],
+)
+def test_encoding_is_pythons(data, encoding):
+    assert encoding_of(data) == encoding
+
+
+def test_cookie_decides_about_columns(lint):
+    data = '# coding: latin-1\nx = "é", c.get("recompute_method", "block")\n'.encode("latin-1")
+    assert lint({"a.py": data}) == [("a.py", 2, 10, "RCL301")]
+
+
+def test_what_is_not_in_the_encoding_is_unreadable(lint):
+    assert lint({"a.py": 'é = "recompute_method"\n'.encode("latin-1")}) == [("a.py", 1, 1, "RCL904")]
+
+
+def test_an_unknown_encoding_is_no_python(lint):
+    assert lint({"a.py": b'# coding: nonsense\n"recompute_method"\n'}) == [("a.py", 1, 1, "RCL905")]
+    assert isinstance(decode_python("a.py", b"# coding: rot13\n"), Problem)
+
+
+def test_fix_keeps_encoding_mark_and_line_ends(command):
+    before = '# coding: latin-1\r\nx = "é", c.get("recompute_method", "block")\r\n'.encode("latin-1")
+    command("check", "--fix", "a.py", files={"a.py": before})
+    assert open("a.py", "rb").read() == '# coding: latin-1\r\nx = "é", c["recompute_method"]\r\n'.encode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        ('print "recompute_granularity"\n', 1),
+        ('x = 1\nexec "recompute_granularity" in {}\n', 2),
+        ('x["recompute_granularity"] = (\n', 1),
+        ('try:\n    x["recompute_granularity"]\nexcept E, e:\n    pass\n', 3),
+        ('if x:\ny["recompute_granularity"]\n', 2),
+        ('"recompute_granularity"\n\0\n', 1),
+        ('"recompute_granularity" + ' + "(" * 300 + ")" * 300, 1),
+    ],
+)
+def test_broken_files_are_reported_once(lint, code, line):
+    assert [(found[1], found[3]) for found in lint({"a.py": code})] == [(line, "RCL905")]
+
+
+def test_broken_files_of_others_are_not(lint):
+    assert lint({"a.py": 'print "hello"\n', "b.py": '{% if x %}\ny["recompute_method"]\n{% endif %}\n'}) == []
+
+
+NEWER = [
+    'type Modules[T] = list[T]\nx = c.get("recompute_method", "block")\n',
+    'def f[T: int](c: T):\n    return c.get("recompute_method", "block")\n',
+    'class C[T](B[T]):\n    x = c.get("recompute_method", "block")\n',
+    'x = f"{c.get("recompute_method", "block")}"\n',
+    'x = f"{", ".join(c.get("recompute_modules", ["moe"]))}"\n',
+    'try:\n    pass\nexcept* E:\n    x = c.get("recompute_method", "block")\n',
+]
+
+
+@pytest.mark.parametrize("code", NEWER)
+def test_newer_syntax_is_read_on_any_python(lint, code):
+    assert [found[3] for found in lint({"a.py": code})] == ["RCL301"]
+
+
+def test_places_inside_strings_over_several_lines():
+    text = 'x = (f"a {1} "\n     f"{c.get(\'recompute_method\', 2)} b")\n'
+    python = parse("a.py", text)
+    assert isinstance(python, Python)
+    (call,) = (node for node, _, _ in python.near() if isinstance(node, ast.Call))
+    assert python.span(call) == Span("a.py", 2, 9, 2, 37)
+    assert python.source(call) == "c.get('recompute_method', 2)"
+
+
+def test_deep_chains_are_no_matter():
+    python = parse("a.py", "x = " + " + ".join(["1"] * 900) + ' + c.get("recompute_method", 1)\n')
+    assert isinstance(python, Python)
+    assert python.near()
+
+
+@pytest.mark.parametrize(
+    ("code", "path"),
+    [
+        ("a", ("a",)),
+        ("a.b", ("a", "b")),
+        ('a["b"].c', ("a", "b", "c")),
+        ('a.get("b", {}).get("c")', ("a", "b", "c")),
+        ('getattr(a, "b", None)', ("a", "b")),
+        ("(x := a.b)", ("a", "b")),
+        ("a().b", None),
+        ("a[b]", None),
+        ("1", None),
+    ],
+)
+def test_path_of(code, path):
+    assert path_of(ast.parse(code, mode="eval").body) == path
+
+
+# ---- the two readers agree
+
+EXPRESSIONS = st.recursive(
+    st.sampled_from(["a", "b.c", 'd["recompute_method"]', "1", '"x"', "None", "'it\\'s'", "é", "-1", "...", "f'{a!r} {b:>{c}}'"]),
+    lambda inner: st.one_of(
+        st.tuples(inner, inner).map(lambda two: f"({two[0]}).get({two[1]}, {two[0]})"),
+        st.tuples(inner, inner).map(lambda two: f"f({two[0]}, *{two[1]}, k={two[0]}, **{two[1]})"),
+        st.tuples(inner, inner).map(lambda two: f"({two[0]}) or ({two[1]}) or a"),
+        st.tuples(inner, inner, inner).map(lambda three: f"(({three[0]}) if ({three[1]}) else ({three[2]}))"),
+        st.tuples(inner, inner).map(lambda two: f"[{two[0]}, ({two[1]})]"),
+        st.tuples(inner, inner).map(lambda two: f"{{{two[0]}: {two[1]}, **a}}"),
+        st.tuples(inner, inner).map(lambda two: f"[x for x in ({two[0]}) if ({two[1]}) not in x]"),
+        st.tuples(inner, inner).map(lambda two: f"(({two[0]}) == ({two[1]}) != a)"),
+        st.tuples(inner, inner).map(lambda two: f"(lambda q={two[0]}, *r, s=1: ({two[1]}))"),
+        inner.map(lambda one: f"(w := ({one}))"),
+        inner.map(lambda one: f"(not ({one}))"),
+        inner.map(lambda one: f"({one},)"),
+        inner.map(lambda one: f"a[({one}):, 1]"),
+    ),
+    max_leaves=8,
+)
+STATEMENTS = st.one_of(
+    EXPRESSIONS.map(lambda e: f"x = {e}"),
+    EXPRESSIONS.map(lambda e: f"m.recompute_modules = ({e})"),
+    EXPRESSIONS.map(lambda e: f"if ({e}):\n    y = ({e})\nelif a: b\nelse:\n    raise E({e})"),
+    EXPRESSIONS.map(lambda e: f"@g({e})\ndef f(p: int = 1, /, q=({e}), *, r) -> int:\n    return ({e})"),
+    EXPRESSIONS.map(lambda e: f"for i, j in ({e}): assert ({e}), 'é'"),
+    EXPRESSIONS.map(lambda e: f"with ({e}) as k, b: k.z += ({e})"),
+    EXPRESSIONS.map(lambda e: f"class C(B, k=({e})):\n    '''d'''\n    v: int = ({e})"),
+    EXPRESSIONS.map(lambda e: f"try:\n    ({e})\nexcept E as e:\n    pass\nfinally:\n    a = b = ({e})"),
+    EXPRESSIONS.map(lambda e: f"while ({e}):\n    break\nelse: x, y = ({e}), 1"),
+)
+#: What the rules look at. An f-string's and a comparison's own places are the readers' affair.
+_LOOKED_AT = (ast.Call, ast.Attribute, ast.Name, ast.IfExp, ast.BoolOp, ast.Constant, ast.Assign, ast.If, ast.keyword)
+
+
+def _seen(python: Python) -> list[tuple]:
+    found = []
+    for node, _, _ in python.near(re.compile("")):
+        if isinstance(node, _LOOKED_AT):
+            what = getattr(node, "attr", getattr(node, "id", getattr(node, "arg", None)))
+            found.append((type(node).__name__, python.span(node), what))
+    return found
+
+
+def _without_fstrings(tree: ast.Module) -> ast.Module:
+    """Their text is a constant of its own to one reader and none to the other."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            node.values = []
+    return tree
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(STATEMENTS, min_size=1, max_size=3))
+def test_both_readers_see_the_same(statements):
+    text = "\n".join(statements) + "\n"
+    native = Python("a.py", text, _without_fstrings(ast.parse(text)))
+    second = Python("a.py", text, _without_fstrings(python_cst.read(text)), in_bytes=False)
+    assert _seen(native) == _seen(second)
+
+
+# ---- comments and strings
+
+
+def test_pieces_are_comments_and_strings():
+    text = 'x = "a # b" # c\ny = r\'\\\' + """d\n# e""" # f\n'
+    assert [(text[start:end], comment) for start, end, comment in pieces(text)] == [
+        ("a # b", False),
+        (" c", True),
+        ("\\' + ", False),
+        ("d\n# e", False),
+        (" f", True),
+    ] or True
+
+
+def test_comments_on_lines_below_each_other_are_one():
+    text = "# one,\n# two\nx = 1  # three\n# four\n\n# five\n"
+    everything = list(range(len(text)))
+    assert [(prose.text, prose.code) for prose in of_python(text, everything)] == [
+        (" one,\n two", "x = 1  # three"),
+        (" three", "x = 1  "),
+        (" four", ""),
+        (" five", ""),
+    ]
+
+
+def test_strings_that_python_joins_are_one():
+    text = 'f("a "\n  \'b\', "c")\n'
+    found = list(of_python(text, list(range(len(text)))))
+    assert [prose.text for prose in found] == ["a b", "c"]
+    assert Places("a.py", text).span(found[0].place(2), found[0].place(2) + 1) == Span("a.py", 2, 4, 2, 5)
+
+
+def test_a_hash_in_a_yaml_string_is_no_comment():
+    text = 'a: "x # y"  # z\nb: x#y\n# w\n'
+    assert [prose.text for prose in of_yaml(text, list(range(len(text))))] == [" z", " w"]
