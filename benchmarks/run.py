@@ -4,7 +4,8 @@
 before anything is counted, so that all find their files in the page cache and their bytecode compiled; then all run in
 turn, N times, so that a slow moment of the machine falls on all of them.
 
-Needs what the ``dev`` extra installs, and the corpus beside the checkout.
+Needs what the ``dev`` extra installs, and the corpus beside the checkout. ``checkout`` lints whole checkouts of other
+projects, which are to be named: see :func:`checkout`.
 """
 
 from __future__ import annotations
@@ -147,19 +148,75 @@ def many(runs: int) -> None:
         table(measure(commands, max(3, runs // 2)), "1,000 recipes")
 
 
-SUITES = {"recipes": recipes, "one": one, "many": many}
+#: The hidden default of RCL301's first form, for tools that search by pattern.
+_PATTERN = '$X.get("recompute_granularity", $D)'
+_SEMGREP = """\
+rules:
+  - id: hidden-default
+    languages: [python]
+    severity: ERROR
+    message: hidden default
+    pattern: $X.get("recompute_granularity", $D)
+"""
+_FIXIT = """\
+import libcst as cst
+import libcst.matchers as m
+from fixit import LintRule
+
+
+class HiddenDefault(LintRule):
+    MESSAGE = "hidden default"
+
+    def visit_Call(self, node: cst.Call) -> None:
+        key = m.Arg(m.SimpleString(value='"recompute_granularity"'))
+        if m.matches(node, m.Call(func=m.Attribute(attr=m.Name("get")), args=[key, m.Arg()])):
+            self.report(node)
+"""
+
+
+def checkout(runs: int) -> None:
+    """(d) A whole checkout, Python, YAML and scripts, against ruff and tools that search Python by pattern.
+
+    The checkouts are those in $CHECKOUTS, a folder; $TOOLS is a folder with ruff, ast-grep, semgrep and fixit.
+    """
+    tools = Path(os.environ.get("TOOLS", BIN))
+    for project in sorted(Path(os.environ["CHECKOUTS"]).iterdir()):
+        print(f"### (d) {project.name}\n")
+        with tempfile.TemporaryDirectory() as folder:
+            rule = Path(folder, "rule.yaml")
+            rule.write_text(_SEMGREP)
+            Path(folder, "hidden_default.py").write_text(_FIXIT)
+            Path(folder, "pyproject.toml").write_text('[tool.fixit]\nroot = true\nenable = [".hidden_default"]\n')
+            shutil.copytree(project / "nemo_rl", Path(folder, "nemo_rl")) if (project / "nemo_rl").is_dir() else None
+            everything = {
+                "ruff": [tools / "ruff", "check", "--no-cache", "--isolated", "--select", "F", project],
+                "recompute-lint": [f"{BIN}/recompute-lint", "--isolated", "--no-cache", project],
+                "ast-grep": [tools / "ast-grep", "run", "--lang", "python", "--pattern", _PATTERN, project],
+                "semgrep": [tools / "semgrep", "scan", "--metrics=off", "--disable-version-check", "--quiet",
+                            "--no-git-ignore", "--config", rule, project],
+                "fixit, nemo_rl only": [tools / "fixit", "lint", Path(folder, "nemo_rl")],
+            }  # fmt: skip
+            commands = {
+                name: [str(part) for part in command]
+                for name, command in everything.items()
+                if Path(command[0]).exists() and Path(command[-1]).exists()
+            }
+            table(measure(commands, runs), "ruff")
+
+
+SUITES = {"recipes": recipes, "one": one, "many": many, "checkout": checkout}
 
 
 def main() -> None:
     """Run the suites that are named, or all."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", help=f"{', '.join(SUITES)} (default: all)")
+    parser.add_argument("names", nargs="*", help=f"{', '.join(SUITES)} (default: all but checkout)")
     parser.add_argument("--runs", type=int, default=9, help="how often each command runs (default: 9)")
     arguments = parser.parse_args()
     if not RECIPES.is_dir():
         raise SystemExit(f"the corpus is not at {os.path.relpath(CORPUS)}")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    for name in arguments.names or SUITES:
+    for name in arguments.names or ["recipes", "one", "many"]:
         SUITES[name](arguments.runs)
 
 

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from .. import __version__
+from .. import __version__  # pyrefly: ignore[missing-module-attribute]  # the package is mapped from folders
 
 _EPILOG = "'recompute-lint PATHS' is short for 'recompute-lint check PATHS'."
 
@@ -21,6 +21,8 @@ COMMANDS = {
     "explain": "the page of a rule",
     "contract": "what a megatron-core release allows, what changed, or a contract from a source tree",
     "compat": "a table of recipes and megatron-core releases",
+    "smoke": "does a small model with the recipe's settings run? (needs the extra smoke)",
+    "bench": "what does recomputation save and cost? (needs the extra smoke)",
 }
 
 

@@ -93,10 +93,11 @@ def is_key(text: str, container: ast.expr | None, scope: Scope, file: PythonFile
     return any("megatron" in word.lower() for word in words)
 
 
-def hides(default: ast.expr | None, key: str, scope: Scope, file: PythonFile) -> bool:
+def hides(default: ast.expr | None, key: str, container: ast.expr | None, scope: Scope, file: PythonFile) -> bool:
     """Whether a default decides something. None does not, nor does what only says that there was no value.
 
-    The same key read from elsewhere is no default of the program's own either.
+    What is read from elsewhere under the same key, or from the same configuration under another, is no default of the
+    program's own either.
     """
     if default is None:
         return False
@@ -108,7 +109,12 @@ def hides(default: ast.expr | None, key: str, scope: Scope, file: PythonFile) ->
     if _SENTINEL.fullmatch(last_name(default)):
         return False
     path = path_of(default)
-    return path is None or len(path) < 2 or path[-1] != key
+    if path is None or len(path) < 2:
+        return True
+    if isinstance(default, ast.Call) and len(default.args) + len(default.keywords) > 1 and path[-1] != key:
+        return True  # another key, with a default in its turn
+    source = path_of(container) if container is not None else None
+    return path[-1] != key and (source is None or source[0] != path[0])
 
 
 def is_tested(node: ast.AST, file: PythonFile) -> bool:

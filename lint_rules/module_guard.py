@@ -22,11 +22,9 @@ def findings(site: Site, guard: Guard, contract: Contract, verdict: str) -> Iter
     setting = site.origin(guard.field)
     value = site.effective.get(guard.field)
     words = guard.message.strip()
-    places = [
-        (name, item_span(setting, index))
-        for index, name in enumerate(value if isinstance(value, list) and setting else [])
-        if name in guard.items
-    ]
+    places = []
+    if setting and isinstance(value, list):
+        places = [(name, item_span(setting, index)) for index, name in enumerate(value) if name in guard.items]
     if not places:
         selective = site.origin("recompute_granularity")
         places = [(" and ".join(guard.items) or guard.field, selective.span if selective else site.anchor)]

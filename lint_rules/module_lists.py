@@ -54,6 +54,11 @@ _BULLET = re.compile(rf"^[ \t]*[-*•][ \t]+{_NAME}", re.MULTILINE)
 _WORD = r"(?<![\w.-])(?:{})(?![\w-])"
 
 
+def quoting(modules: frozenset[str]) -> re.Pattern[str]:
+    """A pattern that finds the names of modules in quotes, as they stand in code."""
+    return re.compile(rf"[\"'](?:{'|'.join(sorted(modules))})[\"']")
+
+
 class Item(NamedTuple):
     """A name in a list: where it begins and ends with its quotes, in the prose's text."""
 

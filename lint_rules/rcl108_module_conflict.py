@@ -28,7 +28,7 @@ _SHARED = "moe_shared_expert_intermediate_size: 128\n"
 VALID = (Example(f"{_MODEL}{_SHARED}recompute_modules: [shared_experts]\n", options={"mcore": "0.16.1"}),)
 INVALID = (
     Example(
-        f"{_MODEL}{_SHARED}moe_shared_expert_overlap: true\nrecompute_modules: [mlp, shared_experts]\n",
+        f"{_MODEL}{_SHARED}moe_shared_expert_overlap: true\nrecompute_modules: [core_attn, shared_experts]\n",
         (8,),
         options={"mcore": "0.16.1"},
     ),

@@ -21,8 +21,8 @@ from .finding import Example, Finding
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\nrecompute_granularity: selective\n"
 
-VALID = (Example(f"{_MODEL}recompute_modules: [mlp]\n", options={"mcore": "0.16.1"}),)
-INVALID = (Example(f"{_MODEL}recompute_modules: [mlp]\n", (5,), options={"mcore": "0.11.0"}),)
+VALID = (Example(f"{_MODEL}recompute_modules: [layernorm]\n", options={"mcore": "0.16.1"}),)
+INVALID = (Example(f"{_MODEL}recompute_modules: [layernorm]\n", (5,), options={"mcore": "0.11.0"}),)
 
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:

@@ -24,7 +24,7 @@ from .wording import involved, shown
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
 
 VALID = (
-    Example(f"{_MODEL}recompute_granularity: selective\nrecompute_modules: [mlp]\n"),
+    Example(f"{_MODEL}recompute_granularity: selective\nrecompute_modules: [layernorm]\n"),
     Example(f"{_MODEL}recompute_granularity: null\nrecompute_modules: null\n"),
 )
 INVALID = (

@@ -1,8 +1,8 @@
 """A recompute module that this model has not got.
 
 What it does
-    Reports ``moe``, ``shared_experts`` and ``moe_act`` for a dense model, ``shared_experts`` where no layer has one, and
-    ``mlp`` where every layer is a mixture of experts. Only where the model is known: at a closed site, or from
+    Reports ``moe``, ``shared_experts`` and ``moe_act`` for a dense model, ``shared_experts`` where no layer has one,
+    and ``mlp`` where every layer is a mixture of experts. Only where the model is known: at a closed site, or from
     ``--facts`` and ``--model``. What Megatron-Core refuses outright is another rule's.
 
 Why is this bad
@@ -54,7 +54,7 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
         return
     refused = {item for guard in contract.violations(instance_of(site, contract)) for item in guard.items}
     for index, name in enumerate(modules):
-        if name is UNKNOWN or name in refused or name not in contract.modules:
+        if not isinstance(name, str) or name in refused or name not in contract.modules:
             continue
         why = _absence(site, name)
         if why:

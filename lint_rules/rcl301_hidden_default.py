@@ -95,7 +95,7 @@ def check(file: PythonFile) -> Iterator[Finding]:
 
 def _of_call(node: ast.Call, scope: Scope, file: PythonFile) -> Iterator[Finding]:
     read = read_of(node, scope, file)
-    if read is None or read.default is None or not hides(read.default, read.key, scope, file):
+    if read is None or read.default is None or not hides(read.default, read.key, read.container, scope, file):
         return
     if is_empty(read.default) and is_tested(node, file):
         return
@@ -112,7 +112,9 @@ def _of_or(node: ast.BoolOp, scope: Scope, file: PythonFile) -> Iterator[Finding
         read = read_of(inner, scope, file)
         if read is None or read.form == "setdefault" or is_tested(node, file):
             continue
-        if hides(read.default, read.key, scope, file) or not hides(default, read.key, scope, file):
+        if hides(read.default, read.key, read.container, scope, file) or not hides(
+            default, read.key, read.container, scope, file
+        ):
             continue
         text = _plain(read, file.python) if len(node.values) == 2 and operand is inner else None
         yield _finding(node, read.key, default, _replacement(node, text, file.python, safe=False), file.python)
@@ -123,10 +125,10 @@ def _of_condition(node: ast.IfExp, scope: Scope, file: PythonFile) -> Iterator[F
     for key, container, present in _asked(node.test, scope, file):
         value, default = (node.body, node.orelse) if present else (node.orelse, node.body)
         path = path_of(value)
-        if path is None or len(path) < 2 or path[-1] != key or not hides(default, key, scope, file):
+        if path is None or len(path) < 2 or path[-1] != key or not hides(default, key, value, scope, file):
             continue
         read = read_of(value, scope, file)
-        if read is not None and hides(read.default, key, scope, file):
+        if read is not None and hides(read.default, key, read.container, scope, file):
             return  # reported by itself
         same = container is not None and path_of(container) == path[:-1]
         fix = _replacement(node, file.python.source(value), file.python, safe=same)
@@ -141,7 +143,7 @@ def _of_parameters(arguments: ast.arguments, scope: Scope, file: PythonFile) -> 
         *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
     ]
     for parameter, default in defaults:
-        if is_key(parameter.arg, None, scope, file) and hides(default, parameter.arg, scope, file):
+        if is_key(parameter.arg, None, scope, file) and hides(default, parameter.arg, None, scope, file):
             assert default is not None
             yield _finding(parameter, parameter.arg, default, None, file.python)
 

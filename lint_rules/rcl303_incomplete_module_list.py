@@ -33,7 +33,7 @@ from ..sources.prose import Places, Prose, of_python, of_yaml
 from ..sources.python import Node
 from ..sources.python_query import last_name
 from .finding import Edit, Example, Finding, Fix
-from .module_lists import ModuleList, enumerations, naming
+from .module_lists import ModuleList, enumerations, naming, quoting
 from .python_file import PythonFile
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def check(file: PythonFile, choice: Choice) -> Iterator[Finding]:
     modules = _ever(choice)
     yield from _check_prose(file.python.path, file.python.text, choice, of_python)
     seen: set[ast.AST] = set()
-    for here in file.python.near(naming(modules)):
+    for here in file.python.near(quoting(modules)):
         for holder, elements, is_about in _collections(here):
             if holder not in seen and is_about(elements, modules):
                 seen.add(holder)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import store
 from .contract import Contract
+
+if TYPE_CHECKING:
+    from .detect import Hint
 
 
 class Choice(NamedTuple):
@@ -55,7 +58,7 @@ def _newest(root: str) -> Choice:
     return Choice(store.load(store.releases()[-1]), "the newest release known", assumed=True)
 
 
-def _follow(hint: detect.Hint, cache: bool) -> Choice | None:
+def _follow(hint: Hint, cache: bool) -> Choice | None:
     """The contract that a hint leads to, if one is known."""
     if hint.version:
         release = store.released(hint.version)

@@ -3,9 +3,9 @@
 An open site has fields that come from elsewhere. Facts stand in for them; what the recipe says itself is never
 overruled. The keys are ``TransformerConfig``'s fields.
 
-The names in ``config.json`` are those of Hugging Face's configuration classes (``transformers/models/*/configuration_*``:
-Llama, Qwen2-MoE, Qwen3-MoE, Mixtral, DeepSeek-V2 and -V3, GLM-4-MoE), as Megatron-Bridge maps them
-(``src/megatron/bridge/models/conversion/model_bridge.py``, CONFIG_MAPPING).
+The names in ``config.json`` are those of Hugging Face's configuration classes
+(``transformers/models/*/configuration_*``: Llama, Qwen2-MoE, Qwen3-MoE, Mixtral, DeepSeek-V2 and -V3, GLM-4-MoE), as
+Megatron-Bridge maps them (``src/megatron/bridge/models/conversion/model_bridge.py``, CONFIG_MAPPING).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def of_model(path: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=256)
 def beside(folder: str) -> Mapping[str, Any]:
-    """The facts in the ``config.json`` of a recipe's own folder; none where there is none, or another file of that name."""
+    """The facts in the ``config.json`` of a recipe's folder; none where there is none, or one that is no model's."""
     try:
         return of_model(os.path.join(folder, "config.json"))
     except WrongFacts:

@@ -52,23 +52,80 @@ LISTS = frozenset({"cuda_graph_modules", "cuda_graph_scope", "offload_modules", 
 #: one of these is no value of it. (arguments.py, ``action='store_true'`` and ``'store_false'``, and the boolean fields
 #: of TransformerConfig and ModelParallelConfig.)
 SWITCHES = frozenset(
-    """
-    accumulate_allreduce_grads_in_fp32 add_qkv_bias apply_layernorm_1p attention_softmax_in_fp32 bf16
-    calculate_per_token_loss check_for_large_grads ckpt_fully_parallel_save checkpoint_activations cpu_offloading
-    cross_entropy_loss_fusion delay_wgrad_compute deterministic_mode disable_bias_linear distribute_saved_activations
-    enable_cuda_graph enable_experimental enable_mhc_connections eod_mask_loss external_cuda_graph
-    fine_grained_activation_offloading fp16 fp8_param_gather group_query_attention init_model_with_meta_device
-    manual_gc mock_data moe_enable_deepep moe_grouped_gemm moe_layer_recompute moe_permute_fusion
-    moe_router_pre_softmax moe_shared_expert_overlap moe_use_upcycling multi_latent_attention
-    no_bias_dropout_fusion no_bias_gelu_fusion no_bias_swiglu_fusion no_check_for_nan_in_loss_and_grad
-    no_create_attention_mask_in_dataloader no_gradient_accumulation_fusion no_load_optim no_load_rng
-    no_masked_softmax_fusion no_mmap_bin_files no_persist_layer_norm no_position_embedding no_rope_fusion
-    no_save_optim no_save_rng overlap_grad_reduce overlap_moe_expert_parallel_comm overlap_param_gather
-    qk_layernorm quick_geglu recompute_activations reset_attention_mask reset_position_ids sequence_parallel sft
-    squared_relu swiglu tp_comm_overlap untie_embeddings_and_output_weights use_checkpoint_args use_distributed_optimizer
-    use_dist_ckpt use_flash_attn use_mcore_models use_precision_aware_optimizer use_rope_scaling
-    use_rotary_position_embeddings
-    """.split()
+    {
+        "accumulate_allreduce_grads_in_fp32",
+        "add_qkv_bias",
+        "apply_layernorm_1p",
+        "attention_softmax_in_fp32",
+        "bf16",
+        "calculate_per_token_loss",
+        "check_for_large_grads",
+        "ckpt_fully_parallel_save",
+        "checkpoint_activations",
+        "cpu_offloading",
+        "cross_entropy_loss_fusion",
+        "delay_wgrad_compute",
+        "deterministic_mode",
+        "disable_bias_linear",
+        "distribute_saved_activations",
+        "enable_cuda_graph",
+        "enable_experimental",
+        "enable_mhc_connections",
+        "eod_mask_loss",
+        "external_cuda_graph",
+        "fine_grained_activation_offloading",
+        "fp16",
+        "fp8_param_gather",
+        "group_query_attention",
+        "init_model_with_meta_device",
+        "manual_gc",
+        "mock_data",
+        "moe_enable_deepep",
+        "moe_grouped_gemm",
+        "moe_layer_recompute",
+        "moe_permute_fusion",
+        "moe_router_pre_softmax",
+        "moe_shared_expert_overlap",
+        "moe_use_upcycling",
+        "multi_latent_attention",
+        "no_bias_dropout_fusion",
+        "no_bias_gelu_fusion",
+        "no_bias_swiglu_fusion",
+        "no_check_for_nan_in_loss_and_grad",
+        "no_create_attention_mask_in_dataloader",
+        "no_gradient_accumulation_fusion",
+        "no_load_optim",
+        "no_load_rng",
+        "no_masked_softmax_fusion",
+        "no_mmap_bin_files",
+        "no_persist_layer_norm",
+        "no_position_embedding",
+        "no_rope_fusion",
+        "no_save_optim",
+        "no_save_rng",
+        "overlap_grad_reduce",
+        "overlap_moe_expert_parallel_comm",
+        "overlap_param_gather",
+        "qk_layernorm",
+        "quick_geglu",
+        "recompute_activations",
+        "reset_attention_mask",
+        "reset_position_ids",
+        "sequence_parallel",
+        "sft",
+        "squared_relu",
+        "swiglu",
+        "tp_comm_overlap",
+        "untie_embeddings_and_output_weights",
+        "use_checkpoint_args",
+        "use_distributed_optimizer",
+        "use_dist_ckpt",
+        "use_flash_attn",
+        "use_mcore_models",
+        "use_precision_aware_optimizer",
+        "use_rope_scaling",
+        "use_rotary_position_embeddings",
+    }
 )
 
 #: Flags that always take one.

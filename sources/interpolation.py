@@ -81,16 +81,13 @@ def _look_up(root: Mapping, path: tuple[str, ...], key: str, depth: int) -> Any:
     where = (*path[: len(path) - dots], *segments) if dots else tuple(segments)
     if dots > len(path):
         raise _NotKnown
-    value: Value | None = root
+    value: Value = root
     for segment in where:
-        if isinstance(value, Mapping):
-            entry = value.entries.get(segment)
-            value = entry.value if entry else None
+        if isinstance(value, Mapping) and segment in value.entries:
+            value = value.entries[segment].value
         elif isinstance(value, Sequence) and segment.isdigit() and int(segment) < len(value.items):
             value = value.items[int(segment)]
         else:
-            value = None
-        if value is None:
             raise _NotKnown
     if isinstance(value, (Mapping, Sequence)):
         return to_python(value)

@@ -1,7 +1,7 @@
 """Makefiles: their assignments, and the commands of their recipes, as :mod:`.shell_syntax` has them.
 
-Facts from the GNU make manual, chapters 5 and 6: a recipe's lines begin with a tab; ``=``, ``:=``, ``::=``, ``+=`` and ``?=``
-assign; ``$(name)`` and ``${name}`` are make's variables and ``$$`` is the shell's ``$``.
+Facts from the GNU make manual, chapters 5 and 6: a recipe's lines begin with a tab; ``=``, ``:=``, ``::=``, ``+=`` and
+``?=`` assign; ``$(name)`` and ``${name}`` are make's variables and ``$$`` is the shell's ``$``.
 """
 
 from __future__ import annotations

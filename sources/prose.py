@@ -10,12 +10,8 @@ from .model import Span
 from .python_text import Piece, pieces
 from .text import line_starts
 
-#: Up to the comment, quoted text counts as such only where a value can begin; elsewhere a quote is a letter.
-_YAML_COMMENT = re.compile(
-    r"""^ (?: (?<![^\s,:\[{]) (?: "(?:[^"\\\r\n]|\\.)*" | '[^'\r\n]*' ) | [^#\r\n] | (?<=\S)\# )*? (?<!\S)\#
-    (?P<text>[^\r\n]*)""",
-    re.MULTILINE | re.VERBOSE,
-)
+#: What decides whether a hash begins a comment: quoted text, where a value can begin, and the hash itself.
+_YAML_PIECE = re.compile(r"""(?<![^\s,:\[{])(?:"(?:[^"\\\r\n]|\\.)*"|'[^'\r\n]*')|(?<!\S)#(?P<text>[^\r\n]*)""")
 _LINE_END = re.compile("\r\n|[\n\r]")
 
 
@@ -82,8 +78,9 @@ def of_yaml(text: str, wanted: list[int]) -> Iterator[Prose]:
     """The comments of a YAML file, those on lines below each other joined; ``wanted`` as for Python."""
 
     def comments() -> Iterator[Piece]:
-        for match in _YAML_COMMENT.finditer(text):
-            yield Piece(match.start("text"), match.end("text"), True)
+        for match in _YAML_PIECE.finditer(text):
+            if match["text"] is not None:
+                yield Piece(match.start("text"), match.end("text"), True)
 
     yield from _joined(text, comments(), wanted)
 

@@ -25,6 +25,11 @@ Scope: TypeAlias = "Function | ast.Module"
 #: From this version on, the nodes inside an f-string know where they stand.
 _PLACES_FSTRINGS = sys.version_info >= (3, 12)
 
+#: CPython's tokenizer allows so many brackets inside each other.
+_DEEPEST = 200
+_BRACKET = re.compile(r"[()\[\]{}]")
+_MANY_PREFIXES = re.compile(r"(?:(?:not\b|lambda\s*:|await\b|[-+~])\s*){200}")
+
 #: Text that becomes Python only when somebody fills it in.
 _TEMPLATE = re.compile(r"\{%|\{\{\s*[\w.]+\s*(?:\|[^}]*)?\}\}")
 
@@ -105,9 +110,13 @@ class Python:
             self._near[needles] = self._find(needles)
         return self._near[needles]
 
+    @cached_property
+    def _starts(self) -> list[int]:
+        return line_starts(self.text)
+
     def _find(self, needles: re.Pattern[str]) -> list[Node]:
-        starts = line_starts(self.text)
-        wanted = sorted({bisect_right(starts, match.start()) for match in needles.finditer(self.text)})
+        starts = self._starts
+        wanted = [bisect_right(starts, match.start()) for match in needles.finditer(self.text)]
         found: list[Node] = []
 
         def holds(node: ast.AST) -> bool:
@@ -159,12 +168,29 @@ def _native(text: str) -> ast.Module:
 
 
 def _second_reader(path: str, text: str, error: Exception | None) -> Python | Problem:
+    if "\0" in text:
+        before = split_lines(text[: text.index("\0")])
+        return _invalid(path, text, error, len(before), len(before[-1]) + 1)
+    if isinstance(error, (RecursionError, MemoryError)) or _is_deep(text):
+        return _invalid(path, text, error, 1, 1)
     from .python_cst import Unreadable, read
 
     try:
         return Python(path, text, read(text), in_bytes=False)
     except Unreadable as second:
         return _invalid(path, text, error, second.line, second.column)
+
+
+def _is_deep(text: str) -> bool:
+    """Whether the text nests deeper than Python allows; libcst does not give up on such, it overflows the stack."""
+    if _MANY_PREFIXES.search(text):
+        return True
+    depth = 0
+    for match in _BRACKET.finditer(text):
+        depth = max(depth + (1 if match[0] in "([{" else -1), 0)
+        if depth > _DEEPEST:
+            return True
+    return False
 
 
 def _invalid(path: str, text: str, error: Exception | None, line: int, column: int) -> Problem:
@@ -174,10 +200,10 @@ def _invalid(path: str, text: str, error: Exception | None, line: int, column: i
     if isinstance(error, SyntaxError) and error.lineno and error.lineno >= line:
         why = error.msg
         line, column = error.lineno, error.offset or 1
-    elif isinstance(error, (RecursionError, MemoryError)):
+    elif isinstance(error, (RecursionError, MemoryError)) or (error is None and _is_deep(text)):
         why = "it is nested too deeply"
-    elif isinstance(error, ValueError) and not isinstance(error, SyntaxError):
-        why = str(error)
+    elif "\0" in text:
+        why = "it holds a null byte"
     line = min(max(line, 1), len(lines))
     column = min(max(column, 1), len(lines[line - 1]) + 1)
     end = min(column + 1, len(lines[line - 1]) + 1)

@@ -14,7 +14,7 @@ _MAX_DEPTH = 40
 
 
 def mappings(value: Value, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Mapping]]:
-    """``value`` and every mapping below it, each with the keys that lead there; list items count as ``"0"``, ``"1"``."""
+    """``value`` and every mapping below it, each with the keys that lead there; items of lists count from ``"0"``."""
     if len(path) > _MAX_DEPTH:
         return
     if isinstance(value, Mapping):

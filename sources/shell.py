@@ -1,8 +1,8 @@
 """What words the commands of a script are given, and where each stands.
 
-:mod:`.shell_syntax` parses, and here the variables are followed. Nothing is executed and nothing is looked up outside the
-text: what a run decides (the environment, ``$1``, command substitution, which branch is taken) is unknown, and a word
-made of it has no text. Branches are followed one at a time: see :func:`commands`.
+:mod:`.shell_syntax` parses, and here the variables are followed. Nothing is executed and nothing is looked up outside
+the text: what a run decides (the environment, ``$1``, command substitution, which branch is taken) is unknown, and a
+word made of it has no text. Branches are followed one at a time: see :func:`commands`.
 """
 
 from __future__ import annotations
@@ -132,6 +132,7 @@ class World:
         return None if undecided else True
 
     def assign(self, event: Assign) -> None:
+        """Give a variable its value, or none where it is not decided whether the assignment is reached."""
         taken = self.takes(event.branch)
         if taken is False:
             return
@@ -206,18 +207,24 @@ class World:
 
 
 _BLANK = re.compile(r"\s+|\S+")
+_ANY_BLANK = re.compile(r"\s").search
 
 
 def _split(pieces: tuple[Piece, ...]) -> Iterator[tuple[bool, Piece]]:
     """Each piece cut at blanks: True with what stands between words."""
     for piece in pieces:
-        if piece.text is None or not piece.text:
-            if piece.text is None:
-                yield False, piece
-            continue
-        for match in _BLANK.finditer(piece.text):
-            cut = Piece(match.group(), piece.start + match.start(), piece.start + match.end())
-            yield match.group().isspace(), cut
+        text = piece.text
+        if text is None:
+            yield False, piece
+        elif text.isspace():
+            yield True, piece
+        elif text and not _ANY_BLANK(text):
+            yield False, piece
+        elif text:
+            start = piece.start
+            for match in _BLANK.finditer(text):
+                at, end = match.span()
+                yield text[at].isspace(), Piece(text[at:end], start + at, start + end)
 
 
 def split(field: Field) -> list[Field]:
@@ -264,16 +271,31 @@ def commands(text: str, interesting: re.Pattern[str], *, makefile: bool = False)
     chosen = {event.branch for event in events if isinstance(event, Assign) and event.name in carriers}
     worlds: dict[tuple[tuple[int, int], ...], None] = {}
     for ran in sorted({event.branch for event in candidates}):
-        along = [_join(ran, other) for other in sorted(chosen)]
-        for branch in [ran, *(found for found in along if found is not None)]:
-            worlds[branch] = None
+        along = (_join(ran, other) for other in sorted(chosen) if other)
+        worlds.update(dict.fromkeys([branch for branch in along if branch is not None] or [ran]))
     found: dict[tuple[int, tuple[tuple[int, int], ...]], Command] = {}
     asked = set(map(id, candidates))
+    followed = _reaching(events, candidates)
     for branch in sorted(list(worlds)[:_MAX_BRANCHES], key=len, reverse=True):
-        _run(events, asked, branch, interesting, found)
+        _run(followed, asked, branch, interesting, found)
     result = list({(command.start, command.fields): command for command in found.values()}.values())
     result.extend(_unused(text, events, interesting))
     return result
+
+
+def _reaching(events: list[Event], candidates: list[Simple]) -> list[Event]:
+    """The candidates and the assignments that have a part in what they are given."""
+    by_name: dict[str, list[Assign]] = {}
+    for event in events:
+        if isinstance(event, Assign):
+            by_name.setdefault(event.name, []).append(event)
+    wanted: set[int] = set(map(id, candidates))
+    waiting = [name for event in candidates for name in _names(event.words)]
+    while waiting:
+        for event in by_name.pop(waiting.pop(), ()):
+            wanted.add(id(event))
+            waiting.extend(_names(event.words))
+    return [event for event in events if id(event) in wanted]
 
 
 def _holds(text: str, event: Event, interesting: re.Pattern[str]) -> bool:

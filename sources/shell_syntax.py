@@ -1,9 +1,10 @@
 """The grammar of shell scripts, as far as launch scripts use it: a script becomes assignments and simple commands.
 
 The grammar is that of the Bash manual, chapters 2 and 3: quoting, escapes and line continuations, comments,
-here-documents, parameter expansion with defaults, arrays, ``if``/``case``/loops/functions, command substitution. Nothing
-is executed. ``shlex`` loses positions, arrays and here-documents, and ``bashlex`` knows no arrays and is under the GPL,
-so this is written out. A script that is half written or hostile gives what could be understood before the trouble.
+here-documents, parameter expansion with defaults, arrays, ``if``/``case``/loops/functions, command substitution.
+Nothing is executed. ``shlex`` loses positions, arrays and here-documents, and ``bashlex`` knows no arrays and is under
+the GPL, so this is written out. A script that is half written or hostile gives what could be understood before the
+trouble.
 """
 
 from __future__ import annotations
@@ -25,11 +26,15 @@ class Piece(NamedTuple):
 
 
 class Literal(NamedTuple):
+    """Text of a word, or what stands for text that only a run can tell."""
+
     piece: Piece
     quoted: bool
 
 
 class Variable(NamedTuple):
+    """A parameter expansion."""
+
     name: str
     #: What stands for it when it is unset: the parts of a word, or None.
     default: tuple[Part, ...] | None
@@ -44,6 +49,8 @@ Word = tuple[Part, ...]
 
 
 class Assign(NamedTuple):
+    """An assignment, in the branch of ``if``s and ``case``s that it stands in: pairs of a node and its arm."""
+
     name: str
     append: bool
     words: tuple[Word, ...]
@@ -56,6 +63,8 @@ class Assign(NamedTuple):
 
 
 class Simple(NamedTuple):
+    """A simple command, in its branch."""
+
     words: tuple[Word, ...]
     branch: tuple[tuple[int, int], ...]
     in_function: bool
@@ -137,10 +146,7 @@ class Parser:
                     raise _Stop
                 self.at = end + 1
                 parts.append(Literal(Piece(None, start, self.at), False))
-            elif closing and char in " \t#":
-                parts.append(Literal(Piece(char, self.at, self.at + 1), False))
-                self.at += 1
-            elif char == "#" and parts:
+            elif (closing and char in " \t#") or (char == "#" and parts):
                 parts.append(Literal(Piece(char, self.at, self.at + 1), False))
                 self.at += 1
             else:

@@ -6,6 +6,7 @@ import codecs
 import os
 import re
 import stat
+from itertools import accumulate
 
 from .model import Problem, Span
 
@@ -77,9 +78,11 @@ def unreadable(path: str, why: str) -> Problem:
 
 def split_lines(text: str) -> list[str]:
     """The lines of ``text`` without their ends, as editors number them."""
-    return _LINE_BREAK.split(text)
+    return _LINE_BREAK.split(text) if "\r" in text else text.split("\n")
 
 
 def line_starts(text: str) -> list[int]:
     """Where each of these lines starts, as an index into ``text``."""
-    return [0, *(match.end() for match in _LINE_BREAK.finditer(text))]
+    if "\r" in text:
+        return [0, *(match.end() for match in _LINE_BREAK.finditer(text))]
+    return [0, *accumulate(len(line) + 1 for line in text.split("\n")[:-1])]

@@ -12,16 +12,8 @@ import yaml
 
 from .model import UNKNOWN, Problem, Span
 
-try:
-    from yaml._yaml import CParser as _Parser
-except ImportError:  # PyYAML built without libyaml: slower, and the same nodes
-
-    class _Parser(yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Parser, yaml.composer.Composer):  # type: ignore[no-redef]
-        def __init__(self, stream: Any) -> None:
-            yaml.reader.Reader.__init__(self, stream)
-            yaml.scanner.Scanner.__init__(self)
-            yaml.parser.Parser.__init__(self)
-            yaml.composer.Composer.__init__(self)
+#: libyaml's parser and composer; PyYAML's own, which make the same nodes slowly, where PyYAML is built without it.
+_Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 class Mapping:
@@ -94,7 +86,7 @@ class _Stream:
         return text
 
 
-class _Composer(_Parser):
+class _Composer(_Loader):
     """Composes nodes and leaves scalars unresolved.
 
     The tag of an untagged node is ``(plain, quoted)`` as libyaml gives it for a scalar, and not a string.

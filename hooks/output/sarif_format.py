@@ -6,7 +6,7 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from ... import __version__
+from ... import __version__  # pyrefly: ignore[missing-module-attribute]  # the package is mapped from folders
 from ...lint_rules import pages
 from ...lint_rules.registry import RULES
 from ..diagnostics import Diagnostic

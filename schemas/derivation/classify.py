@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import logic
-from .logic import Condition, Constraint
+from .logic import FALSY, Condition, Constraint
 
 GRANULARITY = "recompute_granularity"
 METHOD = "recompute_method"
@@ -27,8 +27,9 @@ def is_recompute(name: str) -> bool:
 class Traits:
     """A guard as the table below sees it.
 
-    ``constraints`` are the tests of each field in every disjunct, ``modules`` the recompute modules that the guard names
-    in the order of the source, ``by_default`` tells that it is violated with the other features left at MCore's defaults.
+    ``constraints`` are the tests of each field in every disjunct, ``modules`` the recompute modules that the guard
+    names, ``requires`` whether it asks for a version of some package, ``by_default`` whether it is violated with the
+    features other than recompute left at MCore's defaults, and ``others`` the fields that set those features.
     """
 
     constraints: dict[str, list[Constraint]]
@@ -48,6 +49,10 @@ class Traits:
     def missing(self, name: str) -> bool:
         """Whether the guard is about a field that isn't set."""
         return self.tests(name) and all(c.allowed == {logic.key(None)} for c in self.constraints[name])
+
+    def off(self, name: str) -> bool:
+        """Whether the guard is only violated where a field is not set, or false."""
+        return self.tests(name) and all(c.allowed is not None and c.allowed <= FALSY for c in self.constraints[name])
 
     def set(self, name: str) -> bool:
         """Whether the guard is about a field that is set, whatever to."""
@@ -108,7 +113,7 @@ def subject(traits: Traits) -> dict[str, Any]:
     if traits.modules:
         named = {"item": traits.modules[0]} if len(traits.modules) == 1 else {"items": traits.modules}
         return {"field": MODULES, **named}
-    read = [name for name in (*_SETTINGS, *sorted(traits.others)) if traits.tests(name) and not traits.missing(name)]
+    read = [name for name in (*_SETTINGS, *sorted(traits.others)) if traits.tests(name) and not traits.off(name)]
     recompute = [name for name in read if is_recompute(name)]
     return {"field": (recompute or [GRANULARITY])[0]}
 

@@ -1,10 +1,11 @@
 """Conditions over the fields of a configuration, as binary decision diagrams.
 
-A :data:`Condition` is the number of a node: :data:`TRUE`, :data:`FALSE`, or one that tests a proposition about one field
-(it equals a value, or passes an :class:`Atom`) and leads on to two others. Equal conditions have equal numbers, and the
-size of a diagram hardly depends on how a condition was put together; conditions in disjunctive form grew out of all
-bounds on what recent releases do with CUDA graph settings. :func:`disjuncts` writes a condition as an irredundant
-disjunction of :data:`Conjunction`, which map a field to the :class:`Constraint` that its value must meet.
+A :data:`Condition` is the number of a node: :data:`TRUE`, :data:`FALSE`, or one that tests a proposition about one
+field (it equals a value, or passes an :class:`Atom`) and leads on to two others. Conditions that are made of the same
+propositions and mean the same have the same number, and the size of a diagram hardly depends on how it was put
+together; conditions kept in disjunctive form grew out of all bounds on what recent releases do with CUDA graph
+settings. :func:`disjuncts` writes a condition as an irredundant disjunction of :data:`Conjunction`, which map a field
+to the :class:`Constraint` that its value must meet.
 
 Values are compared as JSON compares them (``true`` is not 1), lists being tuples here so that they can be hashed. Two
 kinds of name that are not fields may stand in a condition too: a requirement on an installed package
@@ -66,8 +67,9 @@ class Atom:
     """A test of one value, other than membership in a finite set (which :class:`Constraint` holds itself).
 
     ``test`` is one of ``type`` (argument: a JSON type), ``has`` (the list holds this item), ``outside`` (the list holds
-    an item that is none of these), ``split-has`` and ``split-outside`` (the same for a comma-separated string), ``item-has`` and ``item-outside`` (for either),
-    ``compare`` (an operator and a number), ``multiple`` (of a number), or ``true`` (for the names that are not fields).
+    an item that is none of these), ``split-has`` and ``split-outside`` (the same for a comma-separated string),
+    ``item-has`` and ``item-outside`` (for either), ``compare`` (argument: an operator and a number), ``multiple`` and
+    ``quotient`` (see :func:`relation`), and ``true`` (for names that are not fields).
     """
 
     test: str
@@ -100,8 +102,6 @@ class Atom:
             return key(self.argument) in value
         if self.test == "outside":
             return any(part not in {key(known) for known in self.argument} for part in value)
-        if self.test == "multiple":
-            return value % self.argument == 0
         if self.test == "split-has":
             return self.argument in value.split(",")
         if self.test == "split-outside":
@@ -117,10 +117,11 @@ COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": oper
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Constraint:
-    """What one field's value must meet: be one of ``allowed`` (None: anything), none of ``excluded``, pass ``literals``.
+    """What one field's value must meet: be one of ``allowed`` (None: anything) and none of ``excluded``.
 
-    Each literal is an atom and whether it must pass or fail. Made only by :func:`_make`, which gives equal constraints
-    as one object: comparing and hashing them is most of what this module does.
+    Each of ``literals`` is an atom and whether it must pass or fail, ``type`` the JSON type that all this asks for.
+    Made only by :func:`_make`, which gives equal constraints as one object: comparing and hashing them is most of what
+    this module does.
     """
 
     allowed: frozenset[Key] | None
@@ -145,7 +146,6 @@ class Constraint:
         """Whether no constraint is left, that is, any value will do."""
         return self.allowed is None and not self.excluded and not self.literals
 
-    @lru_cache(maxsize=1 << 16)
     def implies(self, other: Constraint) -> bool:
         """Whether every value meeting this constraint meets the other; False where that isn't plain to see."""
         if self.allowed is not None:
@@ -409,14 +409,22 @@ def _choose(test: int, then: int, other: int) -> int:
         return then
     if then == TRUE and other == FALSE:
         return test
-    found = _tables.memo.get((test, then, other))
+    asked = (test, then, other)
+    found = _tables.memo.get(asked)
     if found is None:
-        top = _top(test, then, other)
-        test0, test1 = _parts(test, top)
-        then0, then1 = _parts(then, top)
-        other0, other1 = _parts(other, top)
+        nodes, ranks = _tables.nodes, _tables.ranks
+        tested, test0, test1 = nodes[test]
+        top, then_tests, other_tests = tested, nodes[then][0], nodes[other][0]
+        if then_tests >= 0 and ranks[then_tests] < ranks[top]:
+            top = then_tests
+        if other_tests >= 0 and ranks[other_tests] < ranks[top]:
+            top = other_tests
+        if tested != top:
+            test0 = test1 = test
+        then0, then1 = nodes[then][1:] if then_tests == top else (then, then)
+        other0, other1 = nodes[other][1:] if other_tests == top else (other, other)
         found = _node(top, _choose(test0, then0, other0), _choose(test1, then1, other1))
-        _tables.memo[test, then, other] = found
+        _tables.memo[asked] = found
     return found
 
 

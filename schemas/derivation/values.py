@@ -52,9 +52,9 @@ class Listing:
     """A list made from a field.
 
     ``via`` says how: ``list`` takes the field's items, ``split`` those of its comma-separated string, ``single`` makes
-    the field's value the only item. ``items`` is the field itself, where it may be a list or a comma-separated string: the
-    one is taken to mean what the other does, and null to be empty. ``without`` was filtered out and ``plus`` appended; ``members`` tells that the items
-    were turned into enum members.
+    the field's value the only item. ``items`` is the field itself, where it may be a list or a comma-separated string:
+    the one is taken to mean what the other does, and null to be empty. ``without`` was filtered out and ``plus``
+    appended; ``members`` tells that the items were turned into enum members.
     """
 
     field: str
@@ -73,7 +73,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Picked:
-    """Those items of a listing that are (``among``) or aren't among some constants: a set intersection or difference."""
+    """The items of a listing that are (``among``) or aren't among some constants: an intersection or difference."""
 
     of: Listing
     items: tuple[Any, ...]
@@ -234,7 +234,8 @@ def outside(value: Value, known: Iterable[Any]) -> Condition:
             known += tuple(sorted(item for item in without if item not in known))
             if via == "single":
                 return logic.negate(logic.one_of(field, known))
-            return logic.passes(field, {"list": "outside", "split": "split-outside", "items": "item-outside"}[via], known)
+            test = {"list": "outside", "split": "split-outside", "items": "item-outside"}[via]
+            return logic.passes(field, test, known)
     raise Untranslatable(f"what {value} holds")
 
 

@@ -30,8 +30,8 @@ def condition_of(found: Raise) -> str:
         if step.test is not None:
             test = step.test if step.outcome else _negate(step.test)
             terms += _conjuncts(_Inline(found.locals).visit(_copy(test)))
-    words = list(dict.fromkeys(_unparse(term) for term in terms))
-    return " and ".join(word for word in words if not _is_implied(word, words))
+    distinct = {_unparse(term): term for term in terms}
+    return " and ".join(word for word, term in distinct.items() if not _is_implied(term, list(distinct)))
 
 
 def message_of(node: ast.Raise | ast.Assert) -> str:
@@ -86,12 +86,19 @@ def _unparse(node: ast.expr) -> str:
     return f"({text})" if isinstance(node, ast.BoolOp) else text
 
 
-def _is_implied(word: str, words: list[str]) -> bool:
-    """Whether a bare or ``is not None`` test is said again by a comparison of the same field with a constant."""
-    name = word.removesuffix(" is not None")
-    return name.isidentifier() and any(
-        other != word and other.startswith((f"{name} == '", f"{name} > ")) for other in words
-    )
+def _is_implied(term: ast.expr, words: list[str]) -> bool:
+    """Whether a term says nothing beside the others.
+
+    That is a bare, ``is not None`` or ``!=`` test of a field which another one compares with a constant, or a
+    disjunction of which one part stands alone as well.
+    """
+    if isinstance(term, ast.BoolOp):
+        return any(_unparse(part) in words for part in term.values)
+    match term:
+        case ast.Name(id=name) | ast.Compare(left=ast.Name(id=name), ops=[ast.NotEq() | ast.IsNot()]):
+            word = _unparse(term)
+            return any(other != word and other.startswith((f"{name} == '", f"{name} > ")) for other in words)
+    return False
 
 
 class _Inline(ast.NodeTransformer):
@@ -111,15 +118,16 @@ class _Inline(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         """A local variable becomes what it holds, where that is a constant or made from one list."""
-        cases = self.locals.get(node.id, ())
+        cases = [value for _, value in self.locals.get(node.id, ()) if value != Const(Choices())]
         if len(cases) != 1:
             return node
-        match cases[0][1]:
+        match cases[0]:
             case Const(value) if isinstance(value, (str, tuple, list)):
                 return _literal(value)
             case Picked(of, items, among):
                 operator = ast.BitAnd() if among else ast.Sub()
-                return ast.BinOp(left=ast.Name(id=of.field), op=operator, right=_literal(Choices(items)))
+                source = ast.Call(func=ast.Name(id="set"), args=[ast.Name(id=of.field)], keywords=[])
+                return ast.BinOp(left=source, op=operator, right=_literal(Choices(items)))
         return node
 
 

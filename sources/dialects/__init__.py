@@ -28,6 +28,8 @@ class Dialect(NamedTuple):
     needles: tuple[bytes, ...]
     #: The kind of file, as :func:`~recompute_lint.sources.files.kind_of` names it.
     kind: str = "yaml"
+    #: Whether a file that is this dialect's may be another's besides.
+    beside: bool = False
 
 
 class Reading(NamedTuple):
@@ -47,7 +49,14 @@ class DialectModule(Protocol):
 
 
 #: What every recompute key has in it, or is.
-_RECOMPUTE = (b"recompute", b"checkpoint_activations", b"checkpoint-activations", b"saved_activations", b"saved-activations")
+_RECOMPUTE = (
+    b"recompute",
+    b"checkpoint_activations",
+    b"checkpoint-activations",
+    b"saved_activations",
+    b"saved-activations",
+)
+_OVERRIDES = (b"activation_checkpointing", b"activations_checkpoint_")
 
 #: Asked in this order; the first that recognizes a file reads it.
 DIALECTS = (
@@ -61,7 +70,8 @@ DIALECTS = (
     Dialect("megatron-bridge", "megatron_bridge", _RECOMPUTE),
     Dialect("nemo", "nemo", (b"activations_checkpoint_",)),
     Dialect("transformer-config", "transformer_config", _RECOMPUTE),
-    Dialect("launch-script", "launch_script", (*_RECOMPUTE, b"activation_checkpointing", b"activations_checkpoint_"), "script"),
+    Dialect("launch-script", "launch_script", (*_RECOMPUTE, *_OVERRIDES), "script"),
+    Dialect("python-flags", "python_flags", _RECOMPUTE, "python", beside=True),
     Dialect("python", "python_literals", tuple(field.encode() for field in FIELDS), "python"),
 )
 
@@ -80,9 +90,15 @@ def candidates(data: bytes, kind: str, forced: str) -> list[Dialect]:
 
 def read(document: Document, reader: Reader, dialects: list[Dialect], *, forced: bool) -> Reading:
     """Read ``document`` with the first of ``dialects`` that takes it for its own."""
+    sites: list[Site] = []
+    problems: list[Problem] = []
     for dialect in dialects:
         module: DialectModule = import_module(f".{dialect.module}", __package__)  # type: ignore[assignment]
         reading = module.read(document, reader, forced=forced)
-        if reading is not None:
-            return reading
-    return Reading([], [])
+        if reading is None:
+            continue
+        sites.extend(reading.sites)
+        problems.extend(reading.problems)
+        if not dialect.beside:
+            break
+    return Reading(sites, problems)

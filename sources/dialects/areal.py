@@ -3,8 +3,8 @@
 Facts from inclusionAI/AReaL at 4aef98d8d818:
 
 * ``areal/api/cli_args.py#L886-L890``, MegatronEngineConfig: ``full``, ``uniform`` and 1 unless given; modules None.
-* ``areal/engine/megatron_engine.py#L520-L527``: with mbridge, which is the default (cli_args.py#L917), they are handed on
-  only where the role's ``gradient_checkpointing`` is true; ``areal/models/mcore/registry.py#L218-L224``: with
+* ``areal/engine/megatron_engine.py#L520-L527``: with mbridge, which is the default (cli_args.py#L917), they are handed
+  on only where the role's ``gradient_checkpointing`` is true; ``areal/models/mcore/registry.py#L218-L224``: with
   megatron-bridge always.
 
 Open: the model comes from a checkpoint.

@@ -80,7 +80,8 @@ def _distinct(sites: list[Site]) -> list[Site]:
     return list(found.values())
 
 
-def _is_ours(name: str) -> bool:
+def is_ours(name: str) -> bool:
+    """Whether a flag of this name makes its command a site."""
     return name in _FLAGS or ("recompute" in name and not _NOT_OURS.search(name))
 
 
@@ -90,8 +91,8 @@ def _sites(command: Command, place: Callable[[int, int], Span], path: str) -> It
     plain = [word.text or "" for word, _ in words]
     anchor = place(command.start, command.start)
     line = take_apart((word, field.variable) for word, field in words)
-    if any(_is_ours(flag.name) for flag in line.flags):
-        yield _of_flags(line, plain, anchor, path)
+    if any(is_ours(flag.name) for flag in line.flags):
+        yield of_flags(line, plain, anchor, path)
     overrides: dict[str, dict[str, Setting]] = {}
     for word, field in words:
         found = _override(word, field)
@@ -99,7 +100,7 @@ def _sites(command: Command, place: Callable[[int, int], Span], path: str) -> It
             overrides.setdefault(found.path, {})[found.setting.name] = found.setting
     complete = line.complete and all(_OWN_CONFIG.match(text) for text in _options(line, "config"))
     for prefix, settings in overrides.items():
-        if any(_is_ours(name) or name.startswith(("activations_checkpoint_", "activation_check")) for name in settings):
+        if any(is_ours(name) or name.startswith(("activations_checkpoint_", "activation_check")) for name in settings):
             yield from _of_overrides(prefix, settings, anchor, path, complete=complete)
 
 
@@ -141,13 +142,14 @@ def _override(word: Word, field: Field) -> Override | None:
 # ---- flags
 
 
-def _of_flags(line: Line, words: list[str], anchor: Span, path: str) -> Site:
+def of_flags(line: Line, words: list[str], anchor: Span, path: str) -> Site:
+    """The site that a command line makes; ``words`` are its words, empty where they are unknown."""
     flags = [flag for flag in line.flags if _FLAG_NAME.match(flag.name)]
     program = [word.rpartition("/")[2] for word in words if word]
     if any(word in _SWIFT and other in _SWIFT_COMMANDS for word, other in pairwise(program)):
-        from .ms_swift import of_flags
+        from .ms_swift import of_flags as of_swift
 
-        return of_flags(settings_of(flags), anchor, path)
+        return of_swift(settings_of(flags), anchor, path)
     if any(_PRIMUS.search(word) for word in words):
         return _primus(flags, anchor, path)
     settings = settings_of(flags)
@@ -229,7 +231,7 @@ def _of_overrides(
 
 
 def _of_nemo_rl(prefix: str, settings: dict[str, Setting], anchor: Span, path: str) -> Site:
-    """Overrides of a NeMo-RL recipe, which has the rest: method and number of layers are NeMo-RL's own (:mod:`.nemo_rl`)."""
+    """Overrides of a NeMo-RL recipe, which has the rest; method and number of layers are NeMo-RL's own."""
     passed = ("recompute_granularity", "recompute_modules")
     effective = {name: setting.value for name, setting in settings.items() if name in passed}
     own = {"activation_checkpointing": "boolean"}

@@ -2,8 +2,9 @@
 
 Facts from NVIDIA-NeMo/Megatron-Bridge at 067f987df:
 
-* ``scripts/training/run_recipe.py`` and the examples' scripts: a ``--config-file`` of this shape and ``model.x=y`` words
-  on the command line are merged over the recipe's configuration (``src/megatron/bridge/training/utils/omegaconf_utils.py``).
+* ``scripts/training/run_recipe.py`` and the examples' scripts: a ``--config-file`` of this shape and ``model.x=y``
+  words on the command line are merged over the recipe's configuration
+  (``src/megatron/bridge/training/utils/omegaconf_utils.py``).
 * ``src/megatron/bridge/training/config.py``: the model's ``finalize()`` runs ``TransformerConfig``'s checks afterwards.
 * ``src/megatron/bridge/training/comm_overlap.py#L485-L513``: with MoE communication overlap, the checks that
   Megatron-Core makes as well.

@@ -3,7 +3,7 @@
 Facts from NVIDIA/Megatron-LM at d98e8a64ddf3:
 
 * ``tests/functional_tests/shell_test_utils/_run_training.sh#L97-L169``: each entry of ``MODEL_ARGS`` (``MODEL_ARGS_2``,
-  ... for the later runs of one test) becomes a flag with its value; ``true`` a flag alone; ``"[a b]"`` the words ``a b``.
+  ... for the later runs of one test) becomes a flag with its value; ``true`` a flag alone; ``"[a b]"`` two words.
 * ``megatron/training/arguments.py``, validate_args: :mod:`..megatron_args`.
 * ``megatron/training/yaml_arguments.py#L301-L320``: the same checks on ``language_model`` and ``model_parallel``, and
   core_transformer_config_from_yaml, which reads the fields of both.

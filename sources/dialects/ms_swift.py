@@ -24,11 +24,29 @@ _ARGUMENTS = "swift/megatron/arguments/megatron_args.py"
 
 #: A flat file with recompute keys is Megatron-SWIFT's when it has one of these too: argument names of its own.
 _MARKS = frozenset(
-    """
-    add_non_thinking_prefix adapters cached_dataset dataset freeze_aligner freeze_llm freeze_vit hf_model hub_token load_from_cache_file
-    lora_rank loss_scale mcore_model merge_lora packing padding_free rlhf_type split_dataset_ratio target_modules
-    train_type tuner_type
-    """.split()
+    {
+        "add_non_thinking_prefix",
+        "adapters",
+        "cached_dataset",
+        "dataset",
+        "freeze_aligner",
+        "freeze_llm",
+        "freeze_vit",
+        "hf_model",
+        "hub_token",
+        "load_from_cache_file",
+        "lora_rank",
+        "loss_scale",
+        "mcore_model",
+        "merge_lora",
+        "packing",
+        "padding_free",
+        "rlhf_type",
+        "split_dataset_ratio",
+        "target_modules",
+        "train_type",
+        "tuner_type",
+    }
 )
 
 

@@ -3,11 +3,11 @@
 Facts from AMD-AGI/Primus at fd1eeabbad15:
 
 * ``primus/core/launcher/parser.py#L257-L328``, parse_trainer_module: ``config:`` names a file under
-  ``primus/configs/modules/<framework>/``, ``model:`` one under ``primus/configs/models/<framework>/``; the module's keys
-  win over the model's, ``overrides`` over both. Without ``config`` the module is taken as it stands.
-* ``primus/core/config/yaml_loader.py``: ``extends`` is one file or a list of files relative to the file; later ones win,
-  the file itself wins over all. ``${NAME:default}`` is replaced first, and typed; ``${NAME}`` must be in the environment.
-  (``bases``, which older files have, is read by nobody any more.)
+  ``primus/configs/modules/<framework>/``, ``model:`` one under ``primus/configs/models/<framework>/``; the module's
+  keys win over the model's, ``overrides`` over both. Without ``config`` the module is taken as it stands.
+* ``primus/core/config/yaml_loader.py``: ``extends`` is one file or a list of files relative to the file; later ones
+  win, the file itself wins over all. ``${NAME:default}`` is replaced first, and typed; ``${NAME}`` must be in the
+  environment. (``bases``, which older files have, is read by nobody any more.)
 * ``primus/core/utils/yaml_utils.py#L70-L75``, set_value_by_key: the string ``null`` is None.
 * ``primus/backends/megatron``: the result goes through Megatron-LM's ``validate_args`` (:mod:`..megatron_args`).
 * ``primus/backends/megatron/patches/recompute_layer_patches.py``: with ``recompute_layer_ids``, Megatron-Core's checks

@@ -4,8 +4,8 @@ Facts from alibaba/ROLL at 8eb27cc2dc34:
 
 * ``mcore_adapter/src/mcore_adapter/training_args.py#L97-L130``: the recompute arguments, None unless given; L285-L286:
   ``recompute_modules`` is one string, split at commas with nothing stripped (a list is taken as it is).
-* ``mcore_adapter/src/mcore_adapter/models/model_config.py#L359-L366``: ``full`` with neither method nor number of layers
-  becomes ``uniform`` and 1.
+* ``mcore_adapter/src/mcore_adapter/models/model_config.py#L359-L366``: ``full`` with neither method nor number of
+  layers becomes ``uniform`` and 1.
 * ``training_args.py``, get_config_dict: what is None is not handed on, so a saved model's ``mcore_config.json`` may
   have it: an absent field is unknown.
 
@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ..hydra_defaults import anchor, compose
 from ..model import UNKNOWN, Setting, Site, Span
 from ..reader import Document, Reader
 from ..search import cut, mappings, text_at
@@ -31,9 +32,10 @@ _PART = re.compile(r"[^,]+")
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each Megatron strategy that is given a configuration."""
-    root = document.root
-    if root is None:
+    composed = compose(document, reader)
+    if composed is None:
         return None
+    root = composed.root
     sites = []
     recognized = False
     for path, mapping in mappings(root):
@@ -50,7 +52,8 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
             if modules is not None and isinstance(settings["recompute_modules"].value, str):
                 spans = tuple(span for _, span in cut(modules.value, _PART))
                 settings["recompute_modules"] = settings["recompute_modules"]._replace(items=spans)
-            sites.append(follow(settings, config.span, document.path, dotted(here)))
+            place = config.span if config.span.path == document.path else anchor(document)
+            sites.append(follow(settings, place, document.path, dotted(here)))
     return Reading(sites, []) if recognized or forced else None
 
 

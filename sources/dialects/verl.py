@@ -2,7 +2,8 @@
 
 Facts from volcengine/verl at b178a3cd56f5:
 
-* ``verl/workers/megatron_workers.py#L176-L230``: the mapping is handed to the bridge or set on the provider as it stands.
+* ``verl/workers/megatron_workers.py#L176-L230``: the mapping is handed to the bridge or set on the provider as it
+  stands.
 * ``verl/trainer/config/engine/megatron.yaml#L53-L70``: its defaults are no granularity, no method, no number of layers
   and ``recompute_modules: ["core_attn"]``, which no finding is made of.
 * ``verl/trainer/config/ref/megatron_ref.yaml#L17``: the reference model takes the actor's unless it has one.
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..hydra_defaults import anchor, compose
 from ..model import UNKNOWN, Setting, Site, Span
 from ..reader import Document, Reader
 from ..search import mappings
@@ -29,9 +31,10 @@ _DEFAULT_MODULES = ["core_attn"]
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each such mapping."""
-    root = document.root
-    if root is None:
+    composed = compose(document, reader)
+    if composed is None:
         return None
+    root = composed.root
     sites = []
     recognized = False
     for path, mapping in mappings(root):
@@ -42,7 +45,9 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
         if isinstance(entry.value, Mapping):
             here = (*path, _KEY)
             settings = settings_of(entry.value, Resolver(root, here, RECOMPUTE_KEYS))
-            sites.append(_site(settings, entry.value.span, document.path, dotted(here)))
+            span = entry.value.span
+            place = span if span.path == document.path else anchor(document)
+            sites.append(_site(settings, place, document.path, dotted(here)))
     return Reading(sites, []) if recognized or forced else None
 
 

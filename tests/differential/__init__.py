@@ -1,4 +1,4 @@
-"""The proof that contracts say what Megatron-Core does: sampled configurations go to the real class and to the contract.
+"""The proof that contracts say what Megatron-Core does: the real class and the contract judge the same samples.
 
 ``child`` is the process that has the real class, ``sample`` makes configurations, ``harness`` compares the verdicts.
 """

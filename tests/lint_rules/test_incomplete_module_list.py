@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 SEVEN = "core_attn, moe_act, layernorm, mla_up_proj, mlp, moe, shared_experts"
@@ -80,7 +82,10 @@ def test_leaves_megatron_its_own_lists(lint):
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("# valid recompute_modules: core_attn, moe", "core_attn, moe, moe_act, layernorm, mla_up_proj, mlp, shared_experts"),
+        (
+            "# valid recompute_modules: core_attn, moe",
+            "core_attn, moe, moe_act, layernorm, mla_up_proj, mlp, shared_experts",
+        ),
         ("# valid recompute_modules: core_attn|moe", "core_attn|moe|moe_act|layernorm|mla_up_proj|mlp|shared_experts"),
         (
             "# valid recompute_modules: 'core_attn', 'moe', 'attn'",
@@ -91,5 +96,4 @@ def test_leaves_megatron_its_own_lists(lint):
 def test_fix_keeps_the_style_of_the_list(command, before, after):
     files = {"a.py": before + ".\n"}
     command("check", "--fix", "--mcore", "0.16.1", "a.py", files=files)
-    text = open("a.py").read()
-    assert text == f"# valid recompute_modules: {after}.\n"
+    assert Path("a.py").read_text() == f"# valid recompute_modules: {after}.\n"

@@ -47,7 +47,9 @@ FINE = {
     "new from it": "m.recompute_modules = modules\nreturn TransformerConfig(**vars(m))",
     "new of its type": "m.recompute_modules = modules\nreturn type(m)(**m.__dict__)",
     "into a container": "m.recompute_modules = modules\nreturn ConfigContainer(model=m)",
-    "membership": 'if granularity not in ("full", "selective"):\n    raise ValueError\nm.recompute_granularity = granularity',
+    "membership": (
+        'if granularity not in ("full", "selective"):\n    raise ValueError\nm.recompute_granularity = granularity'
+    ),
     "assert": "assert granularity in KNOWN\nm.recompute_granularity = granularity",
     "chain": (
         'm.recompute_granularity = granularity\nif granularity == "full":\n    pass\n'
@@ -57,7 +59,9 @@ FINE = {
         'match granularity:\n    case "full":\n        pass\n    case _:\n        raise ValueError\n'
         "m.recompute_granularity = granularity"
     ),
-    "difference": "unknown = set(modules) - KNOWN\nif unknown:\n    raise ValueError(unknown)\nm.recompute_modules = modules",
+    "difference": (
+        "unknown = set(modules) - KNOWN\nif unknown:\n    raise ValueError(unknown)\nm.recompute_modules = modules"
+    ),
     "issubset": "if not set(modules).issubset(KNOWN):\n    raise ValueError\nm.recompute_modules = modules",
     "each": "for one in modules:\n    if one not in KNOWN:\n        raise ValueError\nm.recompute_modules = modules",
     "all": "assert all(one in KNOWN for one in modules)\nm.recompute_modules = modules",
@@ -80,7 +84,11 @@ FINE = {
 
 
 def function(body: str) -> str:
-    return "def apply(m, config, modules, method, granularity, cfg, args, layers):\n" + textwrap.indent(body, "    ") + "\n"
+    return (
+        "def apply(m, config, modules, method, granularity, cfg, args, layers):\n"
+        + textwrap.indent(body, "    ")
+        + "\n"
+    )
 
 
 @pytest.mark.parametrize("body", MISTAKES.values(), ids=MISTAKES.keys())
@@ -118,7 +126,7 @@ def test_options_name_validators(lint):
 
 
 #: The shape of what NVIDIA-NeMo/RL pull request 2280 first proposed, written anew.
-SETUP = '''\
+SETUP = """\
 def apply_performance(model_cfg, config):
     if config["megatron_cfg"]["activation_checkpointing"]:
         kind = config["megatron_cfg"].get("recompute_granularity", "full")
@@ -132,8 +140,8 @@ def apply_performance(model_cfg, config):
                 model_cfg.recompute_modules = chosen
         else:
             raise ValueError(f"{kind!r} is neither 'full' nor 'selective'")
-'''
-POLICY = '''\
+"""
+POLICY = """\
 class Config(TypedDict):
     activation_checkpointing: bool
     # "full" recomputes all, "selective" only some modules (see recompute_modules).
@@ -142,7 +150,7 @@ class Config(TypedDict):
     # MCore valid options: ["core_attn", "moe", "mla_up_proj"]. Defaults to ["core_attn"]
     # when None. Use ["moe"] to recompute the experts only.
     recompute_modules: NotRequired[list[str] | None]
-'''
+"""
 
 
 def test_finds_a_reviewers_three_remarks_and_nothing_else(lint):

@@ -70,11 +70,9 @@ def theirs(path: Path) -> dict[str, dict[str, Any]]:
             value = config[key]
             if key == "megatron_cfg" and isinstance(value, omegaconf.DictConfig):
                 found[path_] = {
-                    name: omegaconf.OmegaConf.to_container(value, resolve=False)[name]
-                    if omegaconf.OmegaConf.is_missing(value, name)
-                    else plain(value[name])
+                    name: plain(value[name])
                     for name in RECOMPUTE_KEYS
-                    if name in value
+                    if name in value  # which a key that is ??? is not
                 }
             else:
                 walk(value, path_)
@@ -92,9 +90,9 @@ def ours(path: Path) -> dict[str, dict[str, Any]]:
     reading = nemo_rl.read(Document(str(path), path.read_bytes()), reader)
     return {
         site.path: {
-            name: "???" if setting.value is UNKNOWN else setting.value
+            name: setting.value
             for name, setting in site.settings.items()
-            if name in RECOMPUTE_KEYS
+            if name in RECOMPUTE_KEYS and setting.value is not UNKNOWN
         }
         for site in (reading.sites if reading else [])
     }

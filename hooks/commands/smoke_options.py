@@ -1,0 +1,96 @@
+"""The options and the input that ``smoke`` and ``bench`` share."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from ...schemas import store
+from ...sources.model import UNKNOWN, Site
+from ..engine import Linter
+from ..smoke.request import GIB, SmokeOptions, SmokeSite
+from .common import UsageError, add_configuration_options, configurations
+
+
+def add_arguments(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
+    """Declare the arguments."""
+    parser.add_argument("paths", nargs="+", metavar="RECIPE", help="recipes")
+    run = parser.add_argument_group("the run")
+    run.add_argument("--timeout", type=float, default=180.0, metavar="SECONDS", help="for one child process (180)")
+    run.add_argument("--memory-limit", type=float, default=6.0, metavar="GIB", help="for one child process (6)")
+    run.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="(auto: a GPU if there is one)")
+    run.add_argument("--mcore", metavar="VERSION|PATH", help="the megatron-core to run: a folder, or the one installed")
+    model = parser.add_argument_group("the model")
+    model.add_argument("--layers", type=int, metavar="N", help="transformer layers (the fewest that show the settings)")
+    model.add_argument("--model", metavar="PATH", help="the model's Hugging Face config.json, or its folder")
+    model.add_argument("--facts", metavar="FIELD=VALUE", action="append", help="what is known of the model")
+    model.add_argument("--size", metavar="FIELD=N", action="append", help="replace a scaled-down size: hidden_size=256")
+    model.add_argument("--dialect", metavar="NAME", help="read every file as this framework's")
+    add_configuration_options(parser)
+    parser.add_argument("--output-format", choices=formats, default=formats[0])
+
+
+def options(namespace: argparse.Namespace) -> SmokeOptions:
+    """The options as the runs want them.
+
+    Raises:
+        UsageError: one of them is wrong.
+    """
+    return SmokeOptions(
+        timeout=namespace.timeout,
+        memory_limit=int(namespace.memory_limit * GIB),
+        layers=namespace.layers,
+        mcore=namespace.mcore,
+        model=namespace.model,
+        facts=_pairs(namespace.facts, "--facts"),
+        sizes={name: _whole(name, value) for name, value in _pairs(namespace.size, "--size").items()},
+        output_format=namespace.output_format,
+        chart=getattr(namespace, "chart", None),
+        device=namespace.device,
+        repeats=getattr(namespace, "repeats", 5),
+        predict=getattr(namespace, "predict", True),
+        progress=sys.stderr.isatty(),
+    )
+
+
+def sites(namespace: argparse.Namespace) -> list[SmokeSite]:
+    """The sites of the recipes, with what is known of their settings.
+
+    Raises:
+        UsageError, store.UnknownRelease: an option is wrong.
+    """
+    static = argparse.Namespace(**{**vars(namespace), "mcore": None, "model": None, "facts": None})
+    linter = Linter(configurations(static))
+    found = []
+    for file in linter.files(namespace.paths):
+        read, problems = linter.sites(file)
+        for problem in problems:
+            if problem.code.startswith("RCL9"):
+                raise UsageError(f"{problem.span.path}:{problem.span.line}: {problem.message}")
+        found.extend(_site(site) for site in read)
+    return found
+
+
+def _site(site: Site) -> SmokeSite:
+    known = {name: value for name, value in site.effective.items() if value is not UNKNOWN}
+    label = f"{site.file}:{site.anchor.line}" + (f" {site.path}" if site.path else "")
+    return SmokeSite(label, known, {}, not site.closed)
+
+
+def _pairs(statements: list[str] | None, option: str) -> dict[str, Any]:
+    from ...sources.facts import WrongFacts, parse
+
+    try:
+        return dict(parse(part) for statement in statements or () for part in statement.split(","))
+    except WrongFacts as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
+def _whole(name: str, value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise UsageError(f"--size: {name} must be a whole number, 1 or more")
+    return value
+
+
+__all__ = ["UsageError", "add_arguments", "options", "sites", "store"]

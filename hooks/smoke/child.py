@@ -1,0 +1,132 @@
+"""The child process: ``python -m recompute_lint.hooks.smoke.child FD`` reads a request from stdin, writes events to FD.
+
+One JSON object a line: ``{"stage": ...}`` as it goes on, then one of ``{"result": ...}`` or ``{"unavailable": ...}``
+(torch, Megatron-Core or the device isn't there; the message says what to do). Standard output and error stay free for
+what torch and Megatron-Core print.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import importlib
+import importlib.util
+import json
+import logging
+import os
+import signal
+import sys
+import warnings
+from typing import Any
+
+
+class _Missing(Exception):
+    """Something to install, or a device that isn't there."""
+
+
+def main(descriptor: int) -> int:
+    """Do what the request on stdin asks; always 0, since the outcome travels as an event."""
+    faulthandler.enable(all_threads=True)
+    # The parent asks for this before it kills, to learn where the process was.
+    faulthandler.register(signal.SIGUSR1, all_threads=True)
+    request = json.loads(sys.stdin.read())
+    warnings.filterwarnings("ignore")
+    logging.getLogger().setLevel(logging.ERROR)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as events:
+
+        def send(**event: object) -> None:
+            events.write(json.dumps(event) + "\n")
+            events.flush()
+
+        try:
+            send(result=_run(request, lambda stage: send(stage=stage), lambda row: send(row=row)))
+        except _Missing as error:
+            send(unavailable=str(error))
+    return 0
+
+
+def _run(request: dict[str, Any], announce: Any, answer: Any) -> dict[str, Any]:
+    announce("import of torch")
+    try:
+        import torch
+    except ImportError as error:
+        raise _Missing(f"torch cannot be imported ({error}); install recompute-lint[smoke]") from error
+    request["device"] = device = _device(request["device"], torch)
+    stand_ins: list[str] = []
+    if device == "cpu":
+        # No compiler is asked for, and compiled functions would save other tensors than the ones written down in MCore.
+        os.environ["TORCHDYNAMO_DISABLE"] = "1"
+        torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+        from . import cpu_standins
+
+        stand_ins = cpu_standins.apply()
+        if importlib.util.find_spec("grouped_gemm") is None:
+            stand_ins += cpu_standins.provide_grouped_gemm()
+    announce("import of megatron.core")
+    version = _import_megatron()
+    if device == "cpu":
+        from . import cpu_standins
+
+        stand_ins += cpu_standins.apply_to_megatron()
+        if request["fused"]:
+            stand_ins += cpu_standins.keep_as_fused_kernels_do()
+        if request.get("parallel", {}).get("tensor_model_parallel_size", 1) > 1:
+            stand_ins += cpu_standins.accept_sequence_parallel()
+        _limit_address_space(request["memory_limit"])
+    from . import model, ranks, trial
+
+    # What was imported stays; without this every later collection would look through all of it.
+    gc.freeze()
+    announce("process group")
+    ranks.join(device, request.get("parallel", {}), simulate=request.get("simulate", False))
+    try:
+        result = getattr(trial, request["job"])(request, announce, answer)
+    finally:
+        ranks.leave()
+    result["environment"] = {
+        "device": torch.cuda.get_device_name() if device == "cuda" else "cpu, patched",
+        "torch": torch.__version__,
+        "megatron_core": version,
+        "stand_ins": stand_ins,
+        "settings_off": model.turned_off(request.get("settings", {})) if device == "cpu" else [],
+    }
+    return result
+
+
+def _device(wanted: str, torch: Any) -> str:
+    there = torch.cuda.is_available()
+    if wanted == "cuda" and not there:
+        raise _Missing("--device cuda: torch finds no GPU here")
+    return "cuda" if there and wanted != "cpu" else "cpu"
+
+
+def _import_megatron() -> str:
+    try:
+        core = importlib.import_module("megatron.core")
+        importlib.import_module("megatron.core.models.gpt")
+    except ImportError as error:
+        if (error.name or "").split(".")[0] == "megatron":
+            advice = "install recompute-lint[smoke], or name a folder with megatron/core in it with --mcore"
+        else:
+            advice = f"it needs {error.name}" if error.name else "see the message"
+        raise _Missing(f"megatron.core cannot be imported ({error}); {advice}") from error
+    return str(getattr(core, "__version__", "unknown"))
+
+
+def _limit_address_space(limit: int) -> None:
+    """Let the address space grow by ``limit`` bytes from here, a backstop to the parent's watch over resident memory.
+
+    From here, because torch maps gigabytes that it never touches. On CUDA the driver does so all along, so there only
+    the parent watches.
+    """
+    import resource
+
+    with open("/proc/self/statm", encoding="ascii") as file:
+        mapped = int(file.read().split()[0]) * resource.getpagesize()
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    wanted = mapped + limit
+    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1])))

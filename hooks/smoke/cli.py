@@ -1,0 +1,70 @@
+"""The commands without their argument parsing: sites and options in, a report on stdout and an exit code out."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from . import bench, chart, report, smoke
+from .request import SmokeOptions, SmokeSite, Unavailable, UsageError
+
+#: Exit code when something that is needed isn't there, or the user's input can't be used.
+COULD_NOT_RUN = 2
+
+#: Exit code when there was nothing this device could run.
+NOTHING_RAN = 3
+
+
+def main_smoke(sites: list[SmokeSite], options: SmokeOptions) -> int:
+    """Run every site and print a report.
+
+    Returns:
+        0 if all that ran passed, 1 if any failed, 2 if torch or Megatron-Core is missing or an option is wrong (with a
+        message on stderr), 3 if nothing could run.
+    """
+    if not sites:
+        sys.stderr.write("recompute-lint smoke: no recompute configuration found\n")
+        return NOTHING_RAN
+    try:
+        results = smoke.run_sites(sites, options)
+    except (Unavailable, UsageError) as error:
+        sys.stderr.write(f"recompute-lint smoke: {error}\n")
+        return COULD_NOT_RUN
+    if _speaks():
+        write = {"json": report.smoke_json, "markdown": report.smoke_markdown}.get(
+            options.output_format, report.smoke_text
+        )
+        sys.stdout.write(write(results))
+    return smoke.exit_code(results)
+
+
+def main_bench(sites: list[SmokeSite], options: SmokeOptions) -> int:
+    """Measure every site, print its tables, and draw the chart of the first if asked to.
+
+    Returns:
+        0 if any row was measured at each site, 2 as for :func:`main_smoke`, 3 if nothing could be measured.
+    """
+    if not sites:
+        sys.stderr.write("recompute-lint bench: no recompute configuration found\n")
+        return NOTHING_RAN
+    measured = True
+    try:
+        if options.chart:
+            chart.check(options.chart)
+        for number, site in enumerate(sites):
+            found = bench.run_bench(site, options)
+            measured = measured and any(row.seconds is not None for row in found.rows)
+            if _speaks():
+                write = report.bench_json if options.output_format == "json" else report.bench_markdown
+                sys.stdout.write(write(found))
+            if options.chart and number == 0:
+                chart.draw(found, options.chart)
+    except (Unavailable, UsageError) as error:
+        sys.stderr.write(f"recompute-lint bench: {error}\n")
+        return COULD_NOT_RUN
+    return 0 if measured else NOTHING_RAN
+
+
+def _speaks() -> bool:
+    """Under ``torchrun`` every rank runs this; one report is enough."""
+    return os.environ.get("RANK", "0") == "0"

@@ -1,0 +1,230 @@
+"""Write smoke and bench results as text, markdown or JSON. Imports no torch."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+from . import sizes, smoke
+from .bench import OFF, Bench, Row
+from .request import NOT_RUN, PASS
+
+_GIB = 1024**3
+
+
+def smoke_text(results: list[smoke.SiteResult]) -> str:
+    """One block per site, then a line that counts the verdicts."""
+    blocks = [_site_text(result) for result in results]
+    environment = next((result.environment for result in results if result.environment), None)
+    if environment:
+        blocks.append(_environment_text(environment))
+    passed = sum(result.verdict == PASS for result in results)
+    failed = sum(result.failed for result in results)
+    not_run = sum(result.verdict == NOT_RUN for result in results)
+    blocks.append(f"{passed} passed, {failed} failed, {not_run} not run")
+    return "\n".join(blocks) + "\n"
+
+
+def smoke_json(results: list[smoke.SiteResult]) -> str:
+    """The same as one JSON object: ``sites`` and ``exit_code``."""
+    sites = []
+    for result in results:
+        entry: dict[str, Any] = {
+            "site": result.site.label,
+            "verdict": result.verdict,
+            "reason": result.reason,
+            "stage": result.stage,
+            "frame": result.frame,
+            "seconds": round(result.seconds, 3),
+            "peak_memory_bytes": result.peak_memory,
+            "measured": result.measured,
+            "environment": result.environment,
+        }
+        if result.plan:
+            entry.update(
+                settings=result.plan.settings,
+                sizes=result.plan.run,
+                assumed=result.plan.assumed,
+                reduced=result.plan.reduced,
+            )
+        sites.append(entry)
+    return json.dumps({"sites": sites, "exit_code": smoke.exit_code(results)}, indent=2, default=str) + "\n"
+
+
+def smoke_markdown(results: list[smoke.SiteResult]) -> str:
+    """A table, one row per site."""
+    lines = ["| site | verdict | saved for backward: off | on | why |", "|---|---|---:|---:|---|"]
+    for result in results:
+        why = "; ".join(part for part in (result.reason, result.frame) if part)
+        off, on = (_grouped(result.measured.get(name)) for name in ("saved_off", "saved_on"))
+        lines.append(f"| {result.site.label} | {result.verdict} | {off} | {on} | {why.replace('|', chr(92) + '|')} |")
+    return "\n".join(lines) + "\n"
+
+
+def bench_markdown(bench: Bench) -> str:
+    """The measured table, and the predicted one where there is a prediction."""
+    where = bench.environment["device"] if bench.is_cuda else "CPU, indicative only"
+    run = bench.plan.run
+    lines = [
+        f"### Recompute at {bench.site.label}",
+        "",
+        f"Measured on {where}; torch {bench.environment['torch']}, Megatron-Core {bench.environment['megatron_core']}; "
+        f"{bench.plan.settings['num_layers']} layer(s), hidden {bench.plan.settings['hidden_size']}, sequence "
+        f"{run['seq_length']}, micro-batch {run['micro_batch_size']}. Times are {'wall' if bench.is_cuda else 'CPU'} "
+        "time, medians with the median absolute deviation; in brackets the ratio to none.",
+        "",
+        "| recompute | saved for backward, per layer | peak memory | step | tokens/s |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    base = bench.rows[0]
+    lines += [_bench_row(row, base) for row in bench.rows]
+    if bench.stage_rows:
+        lines += ["", *_prediction_markdown(bench)]
+    if bench.prediction_problem:
+        lines += ["", f"No prediction at the real sizes: {bench.prediction_problem}."]
+    notes = [f"- assumed: {line}" for line in bench.plan.assumed] + [
+        f"- reduced: {line}" for line in bench.plan.reduced
+    ]
+    notes += [f"- stand-in: {line}" for line in bench.environment["stand_ins"]]
+    if notes:
+        lines += ["", *notes]
+    return "\n".join(lines) + "\n"
+
+
+def bench_json(bench: Bench) -> str:
+    """The same as one JSON object; a polynomial's coefficients by its sizes joined with ``*``."""
+    predictions = []
+    for prediction in bench.predictions:
+        entry = dataclasses.asdict(prediction)
+        entry["check_error"] = prediction.check_error
+        entry["polynomial"] = {
+            "*".join(term) or "1": float(factor) for term, factor in prediction.polynomial.coefficients.items()
+        }
+        predictions.append(entry)
+    document = {
+        "site": bench.site.label,
+        "environment": bench.environment,
+        "indicative_only": not bench.is_cuda,
+        "settings": bench.plan.settings,
+        "sizes": bench.plan.run,
+        "real": bench.plan.real,
+        "assumed": bench.plan.assumed,
+        "reduced": bench.plan.reduced,
+        "rows": [dataclasses.asdict(row) for row in bench.rows],
+        "stage_layers": bench.stage,
+        "predictions": predictions,
+        "stage_rows": [dataclasses.asdict(row) for row in bench.stage_rows],
+        "prediction_problem": bench.prediction_problem,
+    }
+    return json.dumps(document, indent=2, default=str) + "\n"
+
+
+def _site_text(result: smoke.SiteResult) -> str:
+    lines = [f"{result.site.label}: {result.verdict}" + (f": {result.reason}" if result.reason else "")]
+    if result.stage and result.verdict != PASS:
+        lines.append(f"  during: {result.stage}")
+    if result.frame:
+        lines.append(f"  at: {result.frame}")
+    measured = result.measured
+    if "saved_on" in measured:
+        off, on = measured["saved_off"], measured["saved_on"]
+        lines.append(f"  saved for backward: {off:,} -> {on:,} bytes ({on / off - 1:+.0%})")
+        alone = measured.get("modules", {})
+        if alone:
+            told = (
+                f"{name} {count:,}" if isinstance(count, int) else f"{name} ({count})" for name, count in alone.items()
+            )
+            lines.append(f"  saved by each module alone: {', '.join(told)}")
+    if "gradient_error" in measured:
+        lines.append(
+            f"  loss {measured['loss_off']:.6f} / {measured['loss_on']:.6f}; gradients differ by at most "
+            f"{measured['gradient_error']:.1e} of their norm (tolerance {measured['gradient_tolerance']:g})"
+        )
+    if result.plan:
+        lines += [f"  assumed: {line}" for line in result.plan.assumed]
+        lines += [f"  reduced: {line}" for line in result.plan.reduced]
+    if result.environment.get("settings_off"):
+        lines.append(f"  off on this device: {', '.join(result.environment['settings_off'])}")
+    return "\n".join(lines)
+
+
+def _environment_text(environment: dict[str, Any]) -> str:
+    lines = [
+        f"{environment['device']}; torch {environment['torch']}, Megatron-Core {environment['megatron_core']}",
+        *(f"  stand-in: {line}" for line in environment["stand_ins"]),
+    ]
+    return "\n".join(lines)
+
+
+def _bench_row(row: Row, base: Row) -> str:
+    if row.saved is None or row.seconds is None:
+        why = "; ".join(part for part in (row.reason, row.frame) if part)
+        return f"| {row.variant} | not measured: {why.replace('|', chr(92) + '|')} | | | |"
+    cells = [
+        f"{_size(row.saved)}{_ratio(row.saved, base.saved)}",
+        f"{_size(row.peak)}{_ratio(row.peak, base.peak)}",
+        f"{row.seconds * 1e3:.2f} ± {(row.spread or 0) * 1e3:.2f} ms{_ratio(row.seconds, base.seconds)}",
+        f"{row.tokens_per_second:,.0f}{_ratio(row.tokens_per_second, base.tokens_per_second)}",
+    ]
+    return f"| {row.variant} | {' | '.join(cells)} |"
+
+
+def _prediction_markdown(bench: Bench) -> list[str]:
+    real = bench.plan.real
+    parallel = ", ".join(
+        f"{label} {real[name]}"
+        for label, name in (
+            ("TP", "tensor_model_parallel_size"),
+            ("PP", "pipeline_model_parallel_size"),
+            ("CP", "context_parallel_size"),
+            ("EP", "expert_model_parallel_size"),
+        )
+        if real.get(name)
+    )
+    layers = ", ".join(f"{count} {kind}" for kind, count in bench.stage.items() if count)
+    stages = sizes.number(real, "pipeline_model_parallel_size", 1)
+    worst = max(row.check_error for row in bench.stage_rows)
+    residual = max(row.fit_residual for row in bench.stage_rows)
+    points = max(prediction.fitted for prediction in bench.predictions)
+    lines = [
+        f"Predicted at the recipe's real sizes, per GPU: sequence {real['seq_length']}, micro-batch "
+        f"{real['micro_batch_size']}, hidden {real['hidden_size']}{', ' + parallel if parallel else ''}; {layers} "
+        f"layer(s) in the fullest pipeline stage. Fitted through {points} small sizes "
+        f"({'exactly' if residual == 0 else f'residual {residual:.1e}'}); error at a larger size that the fit hasn't "
+        f"seen: {worst:.2%}.",
+        "",
+        f"| recompute | per layer | the stage, one micro-batch | first stage, {stages} in flight | ratio | "
+        "recomputed at once |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    base = next((row for row in bench.stage_rows if row.variant == OFF), None)
+    for row in bench.stage_rows:
+        per_layer = " / ".join(f"{_size(count)} {kind}" for kind, count in row.per_layer.items())
+        ratio = f"{row.stage / base.stage:.2f}" if base and base.stage else ""
+        working = "" if row.working is None else _gib(row.working)
+        lines.append(
+            f"| {row.variant} | {per_layer} | {_gib(row.stage)} | {_gib(row.in_flight)} | {ratio} | {working} |"
+        )
+    return lines
+
+
+def _ratio(value: float | None, base: float | None) -> str:
+    return f" ({value / base:.2f})" if value is not None and base else ""
+
+
+def _size(count: float | None) -> str:
+    if count is None:
+        return ""
+    for unit, size in (("GiB", _GIB), ("MiB", 1024**2), ("KiB", 1024)):
+        if count >= size:
+            return f"{count / size:.2f} {unit}"
+    return f"{count:.0f} B"
+
+
+def _gib(count: float) -> str:
+    return f"{count / _GIB:.2f} GiB"
+
+
+def _grouped(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else ""

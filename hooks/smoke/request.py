@@ -1,0 +1,87 @@
+"""What is asked of a run, and the words for how it ended. Imports neither torch nor Megatron-Core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+#: The site ran, agreed, and saved memory.
+PASS = "pass"
+#: Megatron-Core (or torch) raised.
+RAISED = "raised"
+#: Loss or gradients with recompute differ from those without.
+DIFFERED = "differed"
+#: Recompute, or one of its modules, saved nothing.
+NOT_ENGAGED = "not-engaged"
+#: The deadline passed.
+TIMEOUT = "timeout"
+#: The memory limit was reached.
+OUT_OF_MEMORY = "out-of-memory"
+#: The device cannot run this site; neither a pass nor a failure.
+NOT_RUN = "not-run"
+
+FAILURES = frozenset({RAISED, DIFFERED, NOT_ENGAGED, TIMEOUT, OUT_OF_MEMORY})
+
+GIB = 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class SmokeSite:
+    """One place where a recompute configuration takes effect.
+
+    Attributes:
+        label: where it is, as ``path:line``.
+        settings: effective ``TransformerConfig`` fields, and what else the recipe says (``seq_length``,
+            ``micro_batch_size``, ``vocab_size``); absent means not known.
+        facts: what is known of the model from elsewhere (``--facts``); fills what ``settings`` lacks.
+        is_open: the rest of the configuration comes from elsewhere (a checkpoint), so an absent field is unknown and
+            not MCore's default.
+    """
+
+    label: str
+    settings: dict[str, object]
+    facts: dict[str, object] = field(default_factory=dict)
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SmokeOptions:
+    """The options ``smoke`` and ``bench`` share; both ignore what isn't theirs.
+
+    Attributes:
+        timeout: seconds that one child process may take.
+        memory_limit: bytes of host memory that one child process may take.
+        layers: transformer layers to build; None chooses the fewest that exercise the site's settings.
+        mcore: a folder with ``megatron/core`` in it, or the version that must be installed; None takes what is.
+        model: path of a Hugging Face ``config.json``; its sizes fill what site and facts lack.
+        facts: as ``--facts k=v``; filled in after the site's own.
+        sizes: the sizes to run with, by ``TransformerConfig`` field or ``seq_length``, ``micro_batch_size``,
+            ``vocab_size``; each replaces the scaled-down one.
+        output_format: ``text``, ``json`` or ``markdown``.
+        chart: where ``bench`` draws its chart (``.png``, ``.svg``, ``.pdf``); None draws none.
+        device: ``auto``, ``cpu`` or ``cuda``.
+        repeats: measured steps of each bench row, after the warm-up.
+        predict: whether ``bench`` extrapolates saved bytes to the site's real sizes.
+        progress: whether to tell on stderr what is going on.
+    """
+
+    timeout: float = 180.0
+    memory_limit: int = 6 * GIB
+    layers: int | None = None
+    mcore: str | None = None
+    model: str | None = None
+    facts: dict[str, object] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    output_format: str = "text"
+    chart: str | None = None
+    device: str = "auto"
+    repeats: int = 5
+    predict: bool = True
+    progress: bool = False
+
+
+class UsageError(Exception):
+    """The user's input cannot be used; the message says what, why and what to do (exit code 2)."""
+
+
+class Unavailable(Exception):
+    """Torch or Megatron-Core cannot be imported; the message says what to install (exit code 2)."""

@@ -1,0 +1,412 @@
+"""The sizes to run with: small ones in the recipe's proportions, and the recipe's real ones. Imports no torch."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+
+from .request import SmokeOptions, SmokeSite, UsageError
+
+#: What a run needs beside ``TransformerConfig``.
+RUN_SIZES = ("seq_length", "micro_batch_size", "vocab_size")
+
+#: The sizes of the model itself, less its layers; small in smoke, real in a bench on a GPU.
+MODEL_SIZES = (
+    "hidden_size",
+    "num_attention_heads",
+    "num_query_groups",
+    "kv_channels",
+    "ffn_hidden_size",
+    "num_moe_experts",
+    "moe_router_topk",
+    "moe_ffn_hidden_size",
+    "moe_shared_expert_intermediate_size",
+    "q_lora_rank",
+    "kv_lora_rank",
+    "qk_head_dim",
+    "qk_pos_emb_head_dim",
+    "v_head_dim",
+)
+
+#: Recompute fields; a run with recompute off leaves all of them out.
+RECOMPUTE_FIELDS = (
+    "recompute_granularity",
+    "recompute_method",
+    "recompute_num_layers",
+    "recompute_modules",
+    "recompute_layer_ids",
+    "distribute_saved_activations",
+    "moe_layer_recompute",
+)
+
+#: Settings that spread the model over ranks: field, ``initialize_model_parallel`` keyword (None: the field's own name).
+PARALLEL_SIZES = (
+    "tensor_model_parallel_size",
+    "pipeline_model_parallel_size",
+    "context_parallel_size",
+    "expert_model_parallel_size",
+    "expert_tensor_parallel_size",
+)
+
+#: Settings that mean something only with more ranks than one.
+_MANY_RANK_SETTINGS: dict[str, object] = {
+    "sequence_parallel": False,
+    "virtual_pipeline_model_parallel_size": None,
+    "num_layers_in_first_pipeline_stage": None,
+    "num_layers_in_last_pipeline_stage": None,
+    "pipeline_model_parallel_layout": None,
+    "account_for_embedding_in_pipeline_split": False,
+    "account_for_loss_in_pipeline_split": False,
+    "hierarchical_context_parallel_sizes": None,
+    "moe_enable_deepep": False,
+}
+
+#: Modules that only some models have, and what gives a model one.
+_MODULE_NEEDS: dict[str, dict[str, object]] = {
+    "moe": {"num_moe_experts": 8},
+    "moe_act": {"num_moe_experts": 8, "moe_grouped_gemm": True},
+    "shared_experts": {"num_moe_experts": 8, "moe_shared_expert_intermediate_size": 2048},
+    "mla_up_proj": {"multi_latent_attention": True},
+}
+
+#: ``config.json`` keys of Hugging Face models, by what MCore calls them; the first that is there counts.
+_HUGGING_FACE: dict[str, tuple[str, ...]] = {
+    "num_layers": ("num_hidden_layers", "n_layer"),
+    "hidden_size": ("hidden_size", "n_embd"),
+    "num_attention_heads": ("num_attention_heads", "n_head"),
+    "num_query_groups": ("num_key_value_heads",),
+    "kv_channels": ("head_dim",),
+    "ffn_hidden_size": ("intermediate_size", "n_inner"),
+    "vocab_size": ("vocab_size",),
+    "num_moe_experts": ("num_local_experts", "num_experts", "n_routed_experts"),
+    "moe_router_topk": ("num_experts_per_tok",),
+    "moe_ffn_hidden_size": ("moe_intermediate_size",),
+    "moe_shared_expert_intermediate_size": ("shared_expert_intermediate_size",),
+    "q_lora_rank": ("q_lora_rank",),
+    "kv_lora_rank": ("kv_lora_rank",),
+    "qk_head_dim": ("qk_nope_head_dim",),
+    "qk_pos_emb_head_dim": ("qk_rope_head_dim",),
+    "v_head_dim": ("v_head_dim",),
+    "attention_dropout": ("attention_dropout",),
+}
+
+_QK_NORM_MODELS = frozenset({"qwen3", "qwen3_moe"})
+
+#: Stand in for sizes that nothing says, in the ratios of a small dense decoder.
+_USUAL: dict[str, int] = {
+    "num_layers": 32,
+    "hidden_size": 4096,
+    "num_attention_heads": 32,
+    "seq_length": 4096,
+    "micro_batch_size": 1,
+    "vocab_size": 32768,
+}
+_USUAL_OPEN: dict[str, object] = {
+    "add_bias_linear": False,
+    "gated_linear_unit": True,
+    "activation_func": "silu",
+    "normalization": "RMSNorm",
+}
+_USUAL_MLA: dict[str, int] = {
+    "q_lora_rank": 1536,
+    "kv_lora_rank": 512,
+    "qk_head_dim": 128,
+    "qk_pos_emb_head_dim": 64,
+    "v_head_dim": 128,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to run for one site.
+
+    Attributes:
+        settings: ``TransformerConfig`` fields at small sizes, on one rank.
+        run: ``seq_length``, ``micro_batch_size``, ``vocab_size`` at small sizes.
+        real: ``TransformerConfig`` fields and run sizes as the recipe has them, assumptions filled in.
+        assumed: what was filled in because nothing said it, one line each.
+        reduced: what was made smaller or turned off, one line each.
+        needs_ranks: a reason why one rank cannot show what the site does, else None.
+    """
+
+    settings: dict[str, object]
+    run: dict[str, int]
+    real: dict[str, object]
+    assumed: list[str]
+    reduced: list[str]
+    needs_ranks: str | None
+
+
+def plan(site: SmokeSite, options: SmokeOptions, ranks: int = 1) -> Plan:
+    """Decide what to run for ``site``.
+
+    Args:
+        site: its settings at real sizes.
+        options: ``layers``, ``sizes``, ``model`` and ``facts`` count here.
+        ranks: ranks that were started; with more than one, tensor parallelism keeps as much as they allow.
+
+    Raises:
+        UsageError: a size isn't a positive whole number, or the model's config can't be read.
+    """
+    real, assumed = complete(site, options)
+    settings = {name: value for name, value in real.items() if name not in RUN_SIZES}
+    reduced: list[str] = []
+    needs_ranks = _spread(settings, ranks, reduced)
+    _shrink(settings)
+    settings["num_layers"] = options.layers or _fewest_layers(real)
+    if real.get("moe_layer_freq") not in (None, 1):
+        settings["moe_layer_freq"] = _layer_pattern(settings, reduced)
+    run = {"seq_length": 32, "micro_batch_size": 2, "vocab_size": 128}
+    for name, value in options.sizes.items():
+        (run if name in RUN_SIZES else settings)[name] = value
+    _check_sizes(settings, run)
+    return Plan(settings, run, real, assumed, reduced, needs_ranks)
+
+
+def complete(site: SmokeSite, options: SmokeOptions) -> tuple[dict[str, object], list[str]]:
+    """The site's settings at real sizes with facts, model and assumptions filled in, and a line per assumption.
+
+    Raises:
+        UsageError: the model's config can't be read, or a size isn't a positive whole number.
+    """
+    model = from_hugging_face(options.model) if options.model else {}
+    real: dict[str, object] = {}
+    for source in (model, options.facts, site.facts, site.settings):
+        real.update({name: value for name, value in source.items() if value is not None})
+    is_open = site.is_open and not model
+    assumed: dict[str, list[str]] = {}
+
+    def assume(name: str, value: object, why: str) -> None:
+        if name not in real:
+            real[name] = value
+            assumed.setdefault(why, []).append(f"{name}={value}")
+
+    if is_open:
+        for module in _selected(real):
+            for name, value in _MODULE_NEEDS.get(module, {}).items():
+                assume(name, value, f"{module} needs it, and nothing says what model this is")
+    if is_open:
+        for name, value in _USUAL_OPEN.items():
+            assume(name, value, "as in most decoders with a Hugging Face checkpoint")
+    if site.is_open and real.get("gated_linear_unit") and real.get("activation_func") == "silu":
+        assume("bias_activation_fusion", True, "the frameworks' default")
+    for name, value in _USUAL.items():
+        assume(name, value, "nothing says it")
+    hidden, heads = number(real, "hidden_size"), number(real, "num_attention_heads")
+    real.setdefault("kv_channels", max(hidden // heads, 1))
+    real.setdefault("num_query_groups", heads)
+    # megatron/core/transformer/transformer_config.py: __post_init__ fills these in the same way.
+    real.setdefault("ffn_hidden_size", 4 * hidden)
+    if real.get("num_moe_experts"):
+        real.setdefault("moe_router_topk", 2)
+        real.setdefault("moe_ffn_hidden_size", real["ffn_hidden_size"])
+        assume("moe_token_dispatcher_type", "alltoall", "the one training uses")
+    if real.get("multi_latent_attention"):
+        # None is a value of q_lora_rank: queries aren't compressed.
+        no_query_rank = site.settings.get("q_lora_rank", 0) is None or (bool(model) and "q_lora_rank" not in model)
+        for name, value in _USUAL_MLA.items():
+            if name == "q_lora_rank" and no_query_rank:
+                continue
+            assume(name, value, "nothing says it")
+    if site.is_open and real.get("moe_grouped_gemm") and not real.get("fp16"):
+        assume("bf16", True, "grouped GEMM runs in bf16 only, and frameworks train in it")
+    if real.get("mtp_num_layers"):
+        assume("mtp_loss_scaling_factor", 0.1, "nothing says it")
+    for precision in ("bf16", "fp16"):
+        # What training scripts do with these flags (megatron/training/arguments.py).
+        if real.get(precision):
+            real.setdefault("params_dtype", precision)
+    return real, [f"{', '.join(settings)} ({why})" for why, settings in assumed.items()]
+
+
+def without_recompute(settings: dict[str, object]) -> dict[str, object]:
+    """The settings with every recompute field left out."""
+    return {name: value for name, value in settings.items() if name not in RECOMPUTE_FIELDS}
+
+
+def from_hugging_face(path: str) -> dict[str, object]:
+    """Read a model's ``config.json`` into ``TransformerConfig`` fields and ``vocab_size``.
+
+    Args:
+        path: the file, or a folder that has it.
+
+    Raises:
+        UsageError: it can't be read or isn't a model's config.
+    """
+    if os.path.isdir(path):
+        path = os.path.join(path, "config.json")
+    try:
+        with open(path, encoding="utf-8") as file:
+            config = json.load(file)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--model {path}: cannot read it as JSON: {error}") from error
+    if isinstance(config, dict) and isinstance(config.get("text_config"), dict):
+        config = config["text_config"]
+    if not isinstance(config, dict) or not any(key in config for key in _HUGGING_FACE["hidden_size"]):
+        raise UsageError(f"--model {path}: not a Hugging Face model config (no hidden_size)")
+    facts: dict[str, object] = {}
+    for name, keys in _HUGGING_FACE.items():
+        value = next((config[key] for key in keys if config.get(key) is not None), None)
+        if value is not None:
+            facts[name] = value
+    facts["add_bias_linear"] = bool(config.get("mlp_bias", False))
+    facts["hidden_dropout"] = 0.0
+    facts.setdefault("attention_dropout", 0.0)
+    if config.get("hidden_act") in ("silu", "swish"):
+        facts.update(gated_linear_unit=True, activation_func="silu")
+    if "rms_norm_eps" in config:
+        facts["normalization"] = "RMSNorm"
+    if config.get("kv_lora_rank"):
+        facts["multi_latent_attention"] = True
+        facts.pop("num_query_groups", None)
+    if config.get("model_type") in _QK_NORM_MODELS:
+        facts["qk_layernorm"] = True
+    if facts.get("num_moe_experts") and config.get("n_shared_experts") and facts.get("moe_ffn_hidden_size"):
+        facts["moe_shared_expert_intermediate_size"] = number(config, "n_shared_experts") * number(
+            facts, "moe_ffn_hidden_size"
+        )
+    if facts.get("num_moe_experts"):
+        facts.setdefault("moe_ffn_hidden_size", facts.get("ffn_hidden_size"))
+        dense, layers = config.get("first_k_dense_replace"), facts.get("num_layers")
+        if isinstance(dense, int) and isinstance(layers, int) and 0 < dense < layers:
+            facts["moe_layer_freq"] = [0] * dense + [1] * (layers - dense)
+    return facts
+
+
+def number(settings: dict[str, object], name: str, default: int | None = None) -> int:
+    """A size out of settings; ``default`` where it is absent, None, or 0 and there is a default.
+
+    Raises:
+        UsageError: it isn't a positive whole number.
+    """
+    value = settings.get(name) or default if default is not None else settings.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise UsageError(f"{name} must be a positive whole number to run, not {value!r}; --facts {name}=N sets it")
+    return value
+
+
+def stage_layers(real: dict[str, object]) -> int:
+    """Transformer layers of one pipeline stage: the recipe's layers over its pipeline size, rounded up.
+
+    Megatron-Core splits evenly (megatron/core/transformer/transformer_block.py, get_num_layers_to_build); a custom
+    layout or unequal first and last stages are not looked at, and the fullest even stage is what is returned.
+    """
+    layers, stages = number(real, "num_layers"), number(real, "pipeline_model_parallel_size", 1)
+    return -(-layers // stages)
+
+
+def _selected(settings: dict[str, object]) -> list[str]:
+    modules = settings.get("recompute_modules")
+    if settings.get("recompute_granularity") != "selective" or not isinstance(modules, list):
+        return []
+    return [module for module in modules if isinstance(module, str)]
+
+
+def _spread(settings: dict[str, object], ranks: int, reduced: list[str]) -> str | None:
+    """Bring the settings down to the ranks there are; say what changed, and what then can't be shown."""
+    tensor = number(settings, "tensor_model_parallel_size", 1)
+    keep = tensor if 1 < tensor <= ranks and ranks % tensor == 0 else 1
+    reason = None
+    if settings.get("distribute_saved_activations") and keep == 1:
+        reason = "distribute_saved_activations spreads over tensor-parallel ranks, and there is one (use torchrun)"
+    keep_tensor_parallel(settings, keep, reduced)
+    return reason
+
+
+def keep_tensor_parallel(settings: dict[str, object], keep: int, reduced: list[str]) -> None:
+    """Take all parallelism out of ``settings``, in place, but for ``keep`` tensor-parallel ranks; say what changed."""
+    expert_tensor = settings.get("expert_tensor_parallel_size")
+    for name in PARALLEL_SIZES:
+        size = settings.pop(name, None)
+        now = keep if name == "tensor_model_parallel_size" else 1
+        if isinstance(size, int) and size != now:
+            reduced.append(f"{name} {size} -> {now}")
+    if keep > 1:
+        settings["tensor_model_parallel_size"] = keep
+        if settings.get("num_moe_experts"):
+            # MCore's default is the tensor-parallel size (megatron/core/parallel_state.py, initialize_model_parallel).
+            settings["expert_tensor_parallel_size"] = keep if expert_tensor in (None, keep) else 1
+    for name, value in _MANY_RANK_SETTINGS.items():
+        if name == "sequence_parallel" and keep > 1:
+            continue
+        if settings.get(name) not in (None, value):
+            reduced.append(f"{name} {settings[name]} -> {value}")
+        settings.pop(name, None)
+    if settings.get("moe_token_dispatcher_type") == "flex":
+        settings["moe_token_dispatcher_type"] = "alltoall"
+        reduced.append("moe_token_dispatcher_type flex -> alltoall")
+
+
+def _shrink(settings: dict[str, object]) -> None:
+    """Replace real sizes by small ones in the same proportions, in place."""
+    hidden, heads = number(settings, "hidden_size"), number(settings, "num_attention_heads")
+    groups = number(settings, "num_query_groups")
+    shared = min(max(heads // groups, 1), 4)
+    small_groups = 1 if groups == 1 else 2
+    small_heads = small_groups * shared
+    tensor = number(settings, "tensor_model_parallel_size", 1)
+    small_groups, small_heads = small_groups * tensor, small_heads * tensor
+    kv = 16
+    small_hidden = max(16 * round(small_heads * kv * hidden / (heads * number(settings, "kv_channels")) / 16), 16)
+    small_hidden = min(small_hidden, 256 * tensor)
+
+    def scaled(name: str) -> int:
+        return max(16 * tensor, 16 * tensor * round(number(settings, name) * small_hidden / hidden / (16 * tensor)))
+
+    for name in ("ffn_hidden_size", "moe_ffn_hidden_size", "moe_shared_expert_intermediate_size"):
+        if settings.get(name):
+            settings[name] = scaled(name)
+    if settings.get("num_moe_experts"):
+        _shrink_experts(settings)
+    if settings.get("multi_latent_attention"):
+        small_groups = small_heads
+        settings.update(kv_lora_rank=32, qk_head_dim=16, qk_pos_emb_head_dim=16, v_head_dim=16)
+        if settings.get("q_lora_rank"):
+            settings["q_lora_rank"] = 48
+    settings.update(
+        hidden_size=small_hidden, num_attention_heads=small_heads, num_query_groups=small_groups, kv_channels=kv
+    )
+
+
+def _shrink_experts(settings: dict[str, object]) -> None:
+    experts, topk = number(settings, "num_moe_experts"), number(settings, "moe_router_topk")
+    router_groups = settings.get("moe_router_num_groups")
+    small_topk = min(topk, 4)
+    if isinstance(router_groups, int) and router_groups > 0:
+        # Routing limited to groups: keep the groups, two experts each, and a top-k that spreads evenly over them.
+        small_topk = number(settings, "moe_router_group_topk", 1)
+        settings["num_moe_experts"] = 2 * router_groups
+    else:
+        settings["num_moe_experts"] = min(experts, max(8, small_topk))
+    settings["moe_router_topk"] = small_topk
+
+
+def _fewest_layers(real: dict[str, object]) -> int:
+    """The fewest layers that show what the settings do.
+
+    One, except that ``full``/``uniform`` walks the stage in steps of ``recompute_num_layers``: a stage that isn't a
+    multiple is what breaks, so the remainder is kept. A model of dense and MoE layers needs one of each.
+    """
+    mixed = 2 if real.get("moe_layer_freq") not in (None, 1) else 1
+    step = real.get("recompute_num_layers")
+    if real.get("recompute_granularity") != "full" or real.get("recompute_method") != "uniform":
+        return mixed
+    if not isinstance(step, int) or isinstance(step, bool) or step < 1:
+        return mixed
+    return max(mixed, min(step + stage_layers(real) % step, 64))
+
+
+def _layer_pattern(settings: dict[str, object], reduced: list[str]) -> list[int]:
+    """Dense and MoE layers by turns, for a model that has both."""
+    layers = number(settings, "num_layers")
+    pattern = [number % 2 for number in range(layers)] if layers > 1 else [1]
+    reduced.append(f"moe_layer_freq -> {pattern}")
+    return pattern
+
+
+def _check_sizes(settings: dict[str, object], run: dict[str, int]) -> None:
+    for name in ("num_layers", "hidden_size", "num_attention_heads", "ffn_hidden_size"):
+        number(settings, name)
+    for name in RUN_SIZES:
+        number(dict(run), name)

@@ -1,0 +1,276 @@
+"""The comparisons: does a configuration agree with itself without recompute, and what does it save? Child only."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from . import failure, measure, model, ranks, sizes
+from .request import DIFFERED, NOT_ENGAGED, NOT_RUN, OUT_OF_MEMORY, PASS, RAISED
+
+#: Relative tolerances: of the loss, and of each parameter's gradient (L2 norm of the difference over L2 norm).
+#: Recompute repeats the same operations on the same numbers, so most gradients are equal to the bit; what remains is
+#: the order of additions where a gradient is summed from parts, and atomics on a GPU.
+TOLERANCE = {"fp32": (1e-6, 1e-5), "fp16": (1e-3, 2e-2), "bf16": (1e-3, 2e-2)}
+
+#: Told a stage before it begins.
+Announce = Callable[[str], None]
+
+#: Told a piece of the answer as soon as it is there.
+Answer = Callable[[dict[str, Any]], None]
+
+
+def smoke(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[str, Any]:
+    """Run one site with recompute off and on, and judge.
+
+    Args:
+        request: ``settings`` and ``run`` (small), ``real`` (the recipe's), ``device``, ``fused``.
+        announce: told the stage before each begins.
+
+    Returns:
+        The verdict, its reason and frame, and what was measured. Never raises for what the configuration does.
+    """
+    device, settings, run = request["device"], request["settings"], request["run"]
+    result: dict[str, Any] = {"verdict": PASS, "reason": None, "frame": None, "stage": None}
+    stage = "configuration"
+
+    def enter(name: str) -> None:
+        nonlocal stage
+        stage = name
+        announce(name)
+
+    try:
+        enter("configuration")
+        model.require(settings, device)
+        _validate(request["real"], device)
+        off = sizes.without_recompute(settings)
+        try:
+            reference = _build(off, request, enter, "recompute off")
+            plain = measure.step(reference, model.make_batch(run, device), lambda name: enter(f"{name}, recompute off"))
+        except Exception as error:
+            if _is_memory(error):
+                raise
+            return {
+                **result,
+                "verdict": NOT_RUN,
+                "stage": stage,
+                "reason": f"the model doesn't run without recompute either: {failure.describe(error)}",
+                "frame": failure.frame_of(error),
+            }
+        enter("saved bytes, recompute off")
+        batch = model.make_batch(run, device)
+        result["saved_off"] = measure.saved_bytes(reference, batch)
+        result["peak_off"] = measure.peak_bytes(reference, batch, device)
+        tested = _build(settings, request, enter, "recompute on")
+        _copy_weights(reference, tested)
+        again = measure.step(tested, batch, lambda name: enter(f"{name}, recompute on"))
+        enter("saved bytes, recompute on")
+        result["saved_on"] = measure.saved_bytes(tested, batch)
+        result["peak_on"] = measure.peak_bytes(tested, batch, device)
+        del tested
+        enter("comparison")
+        result.update(_compare(plain, again, settings))
+        result["modules"] = _saved_by_module(settings, request, result["saved_off"])
+    except model.Unsupported as error:
+        return {**result, "verdict": NOT_RUN, "stage": stage, "reason": str(error)}
+    except Exception as error:
+        verdict = OUT_OF_MEMORY if _is_memory(error) else RAISED
+        return {
+            **result,
+            "verdict": verdict,
+            "stage": stage,
+            "reason": failure.why(error),
+            "frame": failure.frame_of(error),
+        }
+    return _judge(result)
+
+
+def bench(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[str, Any]:
+    """Measure variants of a site, and answer with a row for each as soon as it is there.
+
+    Args:
+        request: ``variants`` (each ``name``, ``settings``), ``run``, ``device``, ``fused``, ``repeats``, ``warm_up``.
+        answer: told ``saved`` (bytes per layer), ``peak`` (bytes) and ``times`` (s) of a variant; or ``reason`` and
+            ``frame`` if it didn't run.
+    """
+    for variant in request["variants"]:
+        announce(f"measuring {variant['name']}")
+        try:
+            model.require(variant["settings"], request["device"])
+            answer(_bench_row(variant["settings"], request))
+        except model.Unsupported as error:
+            answer({"reason": str(error)})
+        except Exception as error:
+            answer({"reason": failure.why(error), "frame": failure.frame_of(error)})
+        _free()
+    return {}
+
+
+def probe(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[str, Any]:
+    """Say what is there: the environment alone."""
+    return {"is_cuda": request["device"] == "cuda"}
+
+
+def saved(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[str, Any]:
+    """Count saved bytes per layer of many small models.
+
+    Args:
+        request: ``points``, each with ``settings`` and ``run``; ``device``, ``fused``.
+
+    Returns:
+        ``bytes``: one number per point, or None with the reason in ``reasons`` at the same place.
+    """
+    counts: list[int | None] = []
+    reasons: list[str | None] = []
+    for number, point in enumerate(request["points"]):
+        if number % 20 == 0:
+            announce(f"saved bytes {number} of {len(request['points'])}")
+            _free()
+        try:
+            counts.append(_saved_per_layer(point["settings"], {**request, "run": point["run"]}))
+            reasons.append(None)
+        except Exception as error:
+            counts.append(None)
+            reasons.append(failure.describe(error))
+    return {"bytes": counts, "reasons": reasons}
+
+
+def _validate(real: dict[str, object], device: str) -> None:
+    """Let MCore's own guards see the recipe's real values.
+
+    A config that is refused without recompute as well is refused for another reason, which the scaled-down run then
+    either meets again or doesn't have.
+    """
+    try:
+        model.build_config(real, device)
+    except Exception:
+        try:
+            model.build_config(sizes.without_recompute(real), device)
+        except Exception:
+            return
+        raise
+
+
+def _build(settings: dict[str, Any], request: dict[str, Any], enter: Announce, side: str) -> Any:
+    enter(f"configuration, {side}")
+    config, _ = model.build_config(settings, request["device"])
+    enter(f"model, {side}")
+    ranks.seed()
+    return model.build_model(config, request["run"], device=request["device"], fused=request["fused"])
+
+
+def _copy_weights(source: Any, target: Any) -> None:
+    weights = dict(source.named_parameters())
+    with torch.no_grad():
+        for name, parameter in target.named_parameters():
+            parameter.copy_(weights[name])
+
+
+def _precision(settings: dict[str, Any]) -> str:
+    return "bf16" if settings.get("bf16") else "fp16" if settings.get("fp16") else "fp32"
+
+
+def _compare(plain: measure.Step, again: measure.Step, settings: dict[str, Any]) -> dict[str, Any]:
+    loss_tolerance, gradient_tolerance = TOLERANCE[_precision(settings)]
+    worst, worst_name = 0.0, None
+    for name, gradient in plain.gradients.items():
+        error = _relative_error(gradient, again.gradients.get(name))
+        # ``not <=`` so that NaN counts as the worst.
+        if not error <= worst:
+            worst, worst_name = error, name
+    return {
+        "loss_off": plain.loss,
+        "loss_on": again.loss,
+        "loss_tolerance": loss_tolerance,
+        "gradient_error": worst,
+        "gradient_parameter": worst_name,
+        "gradient_tolerance": gradient_tolerance,
+    }
+
+
+def _relative_error(expected: torch.Tensor | None, found: torch.Tensor | None) -> float:
+    if expected is None or found is None:
+        return 0.0 if expected is found else float("inf")
+    difference = (expected.double() - found.double()).norm().item()
+    size = expected.double().norm().item()
+    return 0.0 if difference == 0 else difference / size if size else float("inf")
+
+
+def _saved_by_module(settings: dict[str, Any], request: dict[str, Any], saved_off: int) -> dict[str, int | str]:
+    """Bytes that each selected module saves on its own; a word where it can't be run alone. Empty unless selective."""
+    modules = settings.get("recompute_modules")
+    if settings.get("recompute_granularity") != "selective" or not isinstance(modules, list):
+        return {}
+    found: dict[str, int | str] = {}
+    for module in modules:
+        try:
+            tested = _build({**settings, "recompute_modules": [module]}, request, lambda stage: None, module)
+            batch = model.make_batch(request["run"], request["device"])
+            found[module] = saved_off - measure.saved_bytes(tested, batch)
+        except Exception as error:
+            if _is_memory(error):
+                raise
+            found[module] = failure.describe(error)
+    return found
+
+
+def _judge(result: dict[str, Any]) -> dict[str, Any]:
+    loss_error = abs(result["loss_on"] - result["loss_off"])
+    if not loss_error <= result["loss_tolerance"] * abs(result["loss_off"]):
+        reason = f"loss {result['loss_on']:.6g} with recompute, {result['loss_off']:.6g} without"
+        return {**result, "verdict": DIFFERED, "reason": reason}
+    if not result["gradient_error"] <= result["gradient_tolerance"]:
+        reason = (
+            f"gradient of {result['gradient_parameter']} differs by {result['gradient_error']:.2g} of its norm "
+            f"(tolerance {result['gradient_tolerance']:g})"
+        )
+        return {**result, "verdict": DIFFERED, "reason": reason}
+    if result["saved_on"] >= result["saved_off"]:
+        reason = f"{result['saved_on']:,} bytes saved for backward with recompute, {result['saved_off']:,} without"
+        return {**result, "verdict": NOT_ENGAGED, "reason": reason}
+    idle = [name for name, count in result["modules"].items() if isinstance(count, int) and count <= 0]
+    if idle:
+        reason = f"{', '.join(idle)}: on its own saves no byte in this model"
+        return {**result, "verdict": NOT_ENGAGED, "reason": reason}
+    return result
+
+
+def _bench_row(settings: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
+    device = request["device"]
+    per_layer = _saved_per_layer(settings, request)
+    tested = _build(settings, request, lambda stage: None, "")
+    batch = model.make_batch(request["run"], device)
+    times = measure.step_times(tested, batch, request["repeats"], device, request["warm_up"])
+    return {"saved": per_layer, "times": times, "peak": measure.peak_bytes(tested, batch, device)}
+
+
+def _saved_per_layer(settings: dict[str, Any], request: dict[str, Any]) -> int:
+    """What one more layer adds to the bytes saved for backward.
+
+    The difference of two and one times the given layers, over the given layers: embedding, loss, masks and rotary
+    tables, which are there once, cancel out.
+    """
+    layers = settings["num_layers"]
+    batch = model.make_batch(request["run"], request["device"])
+    counts = []
+    for times in (1, 2):
+        changed = {**settings, "num_layers": times * layers}
+        if isinstance(settings.get("moe_layer_freq"), list):
+            changed["moe_layer_freq"] = settings["moe_layer_freq"] * times
+        built = _build(changed, request, lambda stage: None, "")
+        counts.append(measure.saved_bytes(built, batch))
+        del built
+    return round((counts[1] - counts[0]) / layers)
+
+
+def _free() -> None:
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+
+
+def _is_memory(error: BaseException) -> bool:
+    return isinstance(error, MemoryError) or failure.says_out_of_memory(f"{type(error).__name__}: {error}")

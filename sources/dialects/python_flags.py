@@ -1,0 +1,159 @@
+"""Flags of Megatron-LM's parser in Python: lists of words, and strings that are command lines or parts of one.
+
+slime's launchers have ``perf_args = "--recompute-granularity full --recompute-method uniform ..."``, Primus and others
+``["--recompute_granularity", "full", ...]``. The words mean what they mean in a launch script (:mod:`.launch_script`).
+
+Only what can be nothing else is taken: a list with a flag among its words, a string that begins with a flag or runs a
+program, in which no flag has more values than it takes (a sentence about flags has). What is shown to a reader,
+declared to a parser or expected of one is left alone. Open, for what is absent may be added elsewhere; but where
+``full`` is asked for and no other place in the file has the name of a flag that it needs, that flag is absent.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from ..flags import SWITCHES, Line, Word, take_apart
+from ..model import Site, Span
+from ..python import Node, Python
+from ..python_query import last_name
+from ..reader import Document, Reader
+from ..suggest import nearest
+from . import Reading
+from .launch_script import is_ours, of_flags
+
+_NEEDLES = re.compile(r"--(?:[\w-]*recompute|distribute[-_]saved[-_]activations|checkpoint[-_]activations)")
+_PROGRAM = re.compile(r"(?:\S+=\S*\s+)*(?:--|python|torchrun|accelerate\s|deepspeed\s|megatron\s|\S*/python)")
+_UNKNOWN = "\0"
+
+#: Calls whose strings are for people, or declare flags.
+_TALK = re.compile(
+    r"add_argument|argument|option|print\w*|warn\w*|info|debug|error|critical|log\w*|fail|skip|raises|\w*(?:Error|Exception)"
+)
+
+#: A list of modules has names that are nearly one of these.
+_MODULES = ("core_attn", "gdn_norm_out", "layernorm", "mhc", "mla_up_proj", "mlp", "moe", "moe_act", "shared_experts")
+
+#: What full recomputation needs beside it.
+_NEEDED = ("recompute_method", "recompute_num_layers")
+
+
+def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
+    """One site for each list or string with recompute flags."""
+    python = document.python
+    if not isinstance(python, Python) or not _NEEDLES.search(python.text):
+        return None
+    nodes = python.near(_NEEDLES)
+    parents = {node: parent for node, parent, _ in nodes}
+    sites = [
+        site
+        for node in nodes
+        if not _is_talk(node.node, parents)
+        for site in (_of_list(python, node) if isinstance(node.node, (ast.List, ast.Tuple)) else _of_text(python, node))
+    ]
+    return Reading(sites, []) if sites else None
+
+
+def _is_talk(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
+    """Whether what a node holds is said to somebody, or only compared with."""
+    above = parents.get(node)
+    for _ in range(6):
+        if above is None or isinstance(above, ast.stmt):
+            return isinstance(above, (ast.Expr, ast.Raise, ast.Assert)) and not _calls(above)
+        if isinstance(above, ast.Compare) or (isinstance(above, ast.Call) and _TALK.fullmatch(last_name(above.func))):
+            return True
+        above = parents.get(above)
+    return False
+
+
+def _calls(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, (ast.Call, ast.Await))
+
+
+def _of_list(python: Python, here: Node) -> Iterator[Site]:
+    node = here.node
+    assert isinstance(node, (ast.List, ast.Tuple))
+    words = []
+    for item in node.elts:
+        span = python.span(item)
+        if isinstance(item, ast.Constant) and isinstance(item.value, (str, int, float)):
+            text = str(item.value)
+            if isinstance(item.value, str) and span.line == span.end_line:
+                source = python.slice(span)
+                at = source.find(text)
+                if at >= 0:
+                    span = span._replace(column=span.column + at, end_column=span.column + at + len(text))
+            words.append((Word(text, span), ""))
+        else:
+            spread = isinstance(item, ast.Starred)
+            words.append((Word(None, span, True), "args" if spread else last_name(item)))
+    if any(word.text and re.search(r"\s--", word.text) for word, _ in words):
+        return  # command lines, one by one, or lines of text
+    yield from _site(python, words, python.span(node))
+
+
+def _of_text(python: Python, here: Node) -> Iterator[Site]:
+    node = here.node
+    if isinstance(here.parent, (ast.JoinedStr, ast.List, ast.Tuple)):
+        return
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        text = node.value
+    elif isinstance(node, ast.JoinedStr):
+        text = "".join(
+            part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else _UNKNOWN
+            for part in node.values
+        )
+    else:
+        return
+    if not _NEEDLES.search(text) or not _PROGRAM.match(text.lstrip()) or (" " not in text.strip() and "=" not in text):
+        return
+    yield from _site(python, list(_words(python, node, text)), python.span(node))
+
+
+def _words(python: Python, node: ast.AST, text: str) -> Iterator[tuple[Word, str]]:
+    """The words of a string, each where the source has it."""
+    whole = python.span(node)
+    line, column = whole.line, whole.column
+    for match in re.finditer(r"\S+", text):
+        word = match.group().strip("\\")
+        if _UNKNOWN in word:
+            yield Word(None, whole, True), "args" if word == _UNKNOWN else ""
+            continue
+        if not word:
+            continue
+        place = whole
+        for number in range(line, whole.end_line + 1):
+            source = python.lines[number - 1]
+            at = source.find(word, column - 1 if number == line else 0)
+            if at >= 0:
+                line, column = number, at + 1 + len(word)
+                place = Span(python.path, number, at + 1, number, column)
+                break
+        yield Word(word, place), ""
+
+
+def _site(python: Python, words: list[tuple[Word, str]], anchor: Span) -> Iterator[Site]:
+    line = take_apart(words)
+    if not any(is_ours(flag.name) for flag in line.flags) or not _is_command_line(line):
+        return
+    texts = [word.text or "" for word, _ in words]
+    site = of_flags(line, texts, anchor._replace(end_line=anchor.line, end_column=anchor.column), python.path)
+    if site.effective.get("recompute_granularity") == "full" and line.complete and not site.closed:
+        for name in _NEEDED:
+            if name not in site.settings and not re.search(name.replace("_", "[-_]"), python.text):
+                site.effective[name] = None
+    yield site
+
+
+def _is_command_line(line: Line) -> bool:
+    """Whether no flag has words behind it that it does not take, as in a sentence."""
+    for flag in line.flags:
+        if flag.name == "recompute_modules":
+            known = [word for word in flag.values if word.text is None or nearest(word.text, _MODULES)]
+            if 2 * len(known) < len(flag.values):
+                return False
+        elif is_ours(flag.name) and len(flag.values) > (0 if flag.name in SWITCHES else 1):
+            return False
+    return True

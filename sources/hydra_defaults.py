@@ -1,0 +1,125 @@
+"""Compose a Hydra configuration from its ``defaults`` list, as far as its files lie beside each other.
+
+Facts from Hydra 1.3, https://hydra.cc/docs/1.3/advanced/defaults_list/ and
+https://hydra.cc/docs/1.3/advanced/overriding_packages/: an item is ``name``, ``group: name``, ``group@package: name``
+or ``name@package``; ``_self_`` says where the file's own keys come, last if it is not there; later items win. Without
+``@package`` a group's path is the package, below the file's own; ``_here_`` is the file's own, ``_global_`` the root; a
+``# @package`` line on top of a file names another. ``override`` items change what another list says, and search paths
+bring files from elsewhere: then not everything is known.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any, NamedTuple
+
+from .dialects.nemo_rl import merge
+from .model import Span
+from .reader import Document, Reader
+from .settings import scalar_text
+from .yaml_tree import Entry, Mapping, Sequence, Value, span_of
+
+_HEADER = re.compile(r"\s*#\s*@package\s+(\S+)")
+#: Files inside files deeper than this are not followed.
+_MAX_DEPTH = 12
+
+
+class Composed(NamedTuple):
+    """A configuration over its defaults."""
+
+    root: Mapping
+    #: False when an item could not be followed, so that an absent key may yet be set.
+    complete: bool
+
+
+def compose(document: Document, reader: Reader) -> Composed | None:
+    """The file over what its ``defaults`` list names; None when it is no mapping."""
+    root = document.root
+    if root is None:
+        return None
+    return _compose(document, reader, os.path.dirname(document.path), (document.path,))
+
+
+def _compose(document: Document, reader: Reader, top: str, chain: tuple[str, ...]) -> Composed:
+    root = document.root
+    if root is None:
+        return Composed(Mapping({}, _nowhere(document)), complete=False)
+    defaults = root.entries.get("defaults")
+    own = Mapping({name: entry for name, entry in root.entries.items() if name != "defaults"}, root.span)
+    if defaults is None or not isinstance(defaults.value, Sequence):
+        return Composed(own, defaults is None)
+    result = Mapping({}, root.span)
+    complete, merged_self = True, False
+    for item in defaults.value.items:
+        if scalar_text(item) == "_self_":
+            result, merged_self = merge(result, own), True
+            continue
+        part = _item(item, document, reader, top, chain)
+        if part is None:
+            complete = False
+            continue
+        result = merge(result, part.root)
+        complete = complete and part.complete
+    return Composed(result if merged_self else merge(result, own), complete)
+
+
+def _item(item: Value, document: Document, reader: Reader, top: str, chain: tuple[str, ...]) -> Composed | None:
+    """What one item of the list brings, in its package; None where that cannot be told."""
+    named = _named(item)
+    if named is None:
+        return None
+    group, package, name, key = named
+    folder = top if group.startswith("/") else os.path.dirname(document.path)
+    file = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
+    path = os.path.normpath(os.path.join(folder, group.lstrip("/"), file))
+    if path in chain or len(chain) > _MAX_DEPTH or not os.path.isfile(path):
+        return None
+    parent = reader.document(path)
+    composed = _compose(parent, reader, top, (*chain, path))
+    if package is None:
+        header = _HEADER.match(parent.text)
+        package = header.group(1) if header else "_group_"
+    if package == "_group_":
+        package = ".".join(part for part in group.split("/") if part not in ("", "..", "."))
+    if package == "_global_":
+        return None if len(chain) > 1 else composed
+    if package == "_here_":
+        return composed
+    wrapped = composed.root
+    for part in reversed(package.split(".")):
+        if part:
+            wrapped = Mapping({part: Entry(key, wrapped)}, wrapped.span)
+    return composed._replace(root=wrapped)
+
+
+def _named(item: Value) -> tuple[str, str | None, str, Any] | None:
+    """The group, package and name of an item, with the node to point at."""
+    if isinstance(item, Mapping):
+        if len(item.entries) != 1:
+            return None
+        ((left, entry),) = item.entries.items()
+        name = scalar_text(entry.value)
+        group, _, package = left.removeprefix("optional ").strip().partition("@")
+        if name is None or left.startswith("override ") or "$" in name or " " in group:
+            return None
+        return group, package or None, name, entry.key
+    text = scalar_text(item)
+    if text is None or "$" in text:
+        return None
+    whole, _, package = text.partition("@")
+    group, _, name = whole.rpartition("/")
+    return (f"{group}/" if whole.startswith("/") else group), package or ("_here_" if not group else None), name, item
+
+
+def _nowhere(document: Document) -> Span:
+    return Span(document.path, 1, 1, 1, 1)
+
+
+def anchor(document: Document) -> Span:
+    """Where to point when a finding is in a file that this one is composed of: its ``defaults`` line."""
+    root = document.root
+    if root is None:
+        return _nowhere(document)
+    defaults = root.entries.get("defaults")
+    return root.span if defaults is None else span_of(defaults.key)

@@ -1,0 +1,126 @@
+"""The shipped contracts: well-formed, complete, quick to load, and what their source gives when derived again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from recompute_lint.schemas.derive import derive
+from recompute_lint.schemas.screen import UnknownKeyword, matches
+
+from tools.update_contracts import CONTRACTS, DEFAULT_CACHE, GUARDS, dumps, guard_lines
+
+INDEX = json.loads((CONTRACTS / "index.json").read_text(encoding="utf-8"))
+FILES = sorted(path.name for path in CONTRACTS.glob("*.json") if path.name != "index.json")
+CACHE = Path(os.environ.get("RECOMPUTE_LINT_MCORE", DEFAULT_CACHE))
+
+
+def load(name: str) -> dict[str, Any]:
+    return json.loads((CONTRACTS / name).read_text(encoding="utf-8"))
+
+
+def test_the_index_names_every_file_and_nothing_else():
+    assert sorted(set(INDEX["releases"].values())) == FILES
+    for release, name in INDEX["releases"].items():
+        assert as_numbers(name.removesuffix(".json")) <= as_numbers(release)
+
+
+def test_no_release_is_missing():
+    releases = list(INDEX["releases"])
+    assert releases == sorted(releases, key=as_numbers)
+    assert (releases[0], len(releases) >= 30) == ("0.3.0", True)
+    assert {"0.12.3", "0.16.1", "0.19.2"} <= set(releases)
+
+
+def test_modules_and_fields_come_with_the_release_that_brought_them():
+    assert INDEX["modules"]["core_attn"] == "0.12.0"
+    assert INDEX["modules"]["shared_experts"] == "0.14.0"
+    assert INDEX["modules"]["gdn_norm_out"] == "0.19.0"
+    assert INDEX["fields"]["recompute_granularity"] == {"first": "0.3.0"}
+    assert INDEX["fields"]["recompute_modules"] == {"first": "0.12.0"}
+
+
+def test_no_guard_is_lost():
+    """A guard that is deleted or changed by hand is missed here; ``tools/update_contracts.py`` writes the list."""
+    shipped = [line for name in FILES for line in guard_lines(name, load(name))]
+    assert shipped == GUARDS.read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_contract_is_a_schema_with_all_that_the_linter_reads(name):
+    contract = load(name)
+    Draft202012Validator.check_schema(contract)
+    assert contract["$id"] == f"urn:recompute-lint:mcore:{name.removesuffix('.json')}"
+    assert contract["x-untranslated"] == []
+    for field in contract["properties"].values():
+        assert field["x-source"].startswith("megatron/core/")
+    for branch in contract["allOf"]:
+        assert {"x-rule", "x-source", "x-message", "x-condition", "x-subject", "x-fields", "not"} <= branch.keys()
+        assert set(branch["x-fields"]) <= contract["properties"].keys()
+        assert branch["x-subject"]["field"] in contract["properties"]
+        named = {branch["x-subject"].get("item"), *branch["x-subject"].get("items", ())} - {None}
+        assert named <= set(contract["x-modules"])
+        assert branch["x-rule"] != "RCL199", "give the guard a code in schemas/derivation/classify.py"
+    rules = [branch["x-rule"] for branch in contract["allOf"]]
+    assert all(rules.count(rule) == 1 for rule in ("RCL101", "RCL102", "RCL103", "RCL104", "RCL105"))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_default_configuration_is_valid(name):
+    contract = load(name)
+    config = {field: schema["default"] for field, schema in contract["properties"].items() if "default" in schema}
+    for branch in contract["allOf"]:
+        try:
+            assert not matches(branch["not"], config), branch["x-source"]
+        except UnknownKeyword:
+            assert not Draft202012Validator(branch["not"]).is_valid(config), branch["x-source"]
+        assert not matches(branch["not"], {}), branch["x-source"]
+
+
+def test_the_newest_contract_loads_in_5_ms():
+    name = FILES[max(range(len(FILES)), key=lambda at: (CONTRACTS / FILES[at]).stat().st_size)]
+    best = min(timed(lambda: load(name)) for _ in range(20))
+    assert best < 0.005
+    assert min(timed(lambda: load("index.json")) for _ in range(20)) < 0.005
+
+
+@pytest.mark.parametrize("release", INDEX["releases"])
+def test_deriving_again_gives_the_shipped_contract(release):
+    if not (CACHE / release / "megatron" / "core").is_dir():
+        pytest.skip(
+            f"{CACHE} has no source of {release}: run tools/update_contracts.py, or name it RECOMPUTE_LINT_MCORE"
+        )
+    name = INDEX["releases"][release]
+    derived = derive(CACHE / release, name.removesuffix(".json"))
+    assert dumps(derived) == (CONTRACTS / name).read_text(encoding="utf-8")
+
+
+def test_deriving_takes_under_a_second():
+    newest = list(INDEX["releases"])[-1]
+    if not (CACHE / newest / "megatron" / "core").is_dir():
+        pytest.skip(f"{CACHE} has no source of {newest}")
+    assert min(timed(lambda: derive(CACHE / newest)) for _ in range(3)) < 1
+
+
+def as_numbers(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split("."))
+
+
+def timed(work) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def test_guard_lines_tell_guards_apart():
+    contract = load("0.16.0.json")
+    lines = guard_lines("0.16.0.json", contract)
+    assert len(set(lines)) == len(contract["allOf"]) == 22
+    digest = hashlib.sha256(json.dumps(contract["allOf"][0], sort_keys=True).encode()).hexdigest()[:16]
+    assert lines[0] == f"0.16.0.json RCL109 transformer_config.py#L1150 {digest}"

@@ -1,0 +1,83 @@
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+from recompute_lint.hooks.smoke.request import GIB, SmokeOptions, SmokeSite
+
+#: A small dense decoder of the usual kind; small enough that "scaled down" is nearly what it is.
+DENSE = {
+    "num_layers": 8,
+    "hidden_size": 1024,
+    "num_attention_heads": 16,
+    "num_query_groups": 4,
+    "kv_channels": 64,
+    "ffn_hidden_size": 3072,
+    "add_bias_linear": False,
+    "gated_linear_unit": True,
+    "activation_func": "silu",
+    "normalization": "RMSNorm",
+}
+MOE = {
+    **DENSE,
+    "num_moe_experts": 32,
+    "moe_router_topk": 4,
+    "moe_ffn_hidden_size": 512,
+    "moe_token_dispatcher_type": "alltoall",
+}
+MLA = {
+    **DENSE,
+    "multi_latent_attention": True,
+    "q_lora_rank": 512,
+    "kv_lora_rank": 256,
+    "qk_head_dim": 64,
+    "qk_pos_emb_head_dim": 32,
+    "v_head_dim": 64,
+}
+MLP_WITH_BIAS = {**DENSE, "add_bias_linear": True, "gated_linear_unit": False, "activation_func": "gelu"}
+
+
+def selective(*modules):
+    return {"recompute_granularity": "selective", "recompute_modules": list(modules)}
+
+
+def full(method="uniform", layers=1):
+    return {"recompute_granularity": "full", "recompute_method": method, "recompute_num_layers": layers}
+
+
+def site(settings, label="recipe.yaml:1", **more):
+    return SmokeSite(label, settings, **more)
+
+
+@pytest.fixture
+def options():
+    """Options of a run on this machine's CPU; skips where there is nothing to run."""
+    for name in ("torch", "megatron"):
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(
+                f"{name} isn't installed: pip install torch==2.13.0 && pip install --no-deps megatron-core==0.16.1"
+            )
+
+    def make(**changes):
+        return SmokeOptions(**{"device": "cpu", "timeout": 120.0, "memory_limit": 4 * GIB, **changes})
+
+    return make
+
+
+@pytest.fixture
+def release():
+    """The folder of an unzipped megatron-core wheel; skips where it isn't there."""
+
+    def find(version):
+        folder = os.environ.get("RECOMPUTE_LINT_MCORE_WHEELS")
+        if not folder or not (Path(folder) / version / "megatron" / "core").is_dir():
+            pytest.skip(f"RECOMPUTE_LINT_MCORE_WHEELS names no folder with {version}/megatron/core in it")
+        return str(Path(folder) / version)
+
+    return find
+
+
+@pytest.fixture
+def installed_core():
+    """The folder of the installed ``megatron/core``."""
+    return Path(next(iter(importlib.util.find_spec("megatron").submodule_search_locations))) / "core"

@@ -1,0 +1,256 @@
+"""Real models on the CPU: what each configuration is found to be."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+from recompute_lint.hooks.smoke import cli, smoke
+from recompute_lint.hooks.smoke.request import GIB
+
+from .conftest import DENSE, MLA, MLP_WITH_BIAS, MOE, full, selective, site
+
+ROOT = Path(__file__).parents[2]
+SHARED = {"moe_shared_expert_intermediate_size": 1024}
+GROUPED = {"moe_grouped_gemm": True, "bf16": True}
+
+
+def run_one(settings, options, **more):
+    (result,) = smoke.run_sites([site(settings, **more)], options)
+    return result
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param({**DENSE, "recompute_granularity": "selective"}, id="default"),
+        pytest.param({**DENSE, **selective("mlp", "layernorm")}, id="mlp-layernorm"),
+        pytest.param({**MOE, **SHARED, **selective("shared_experts")}, id="shared_experts"),
+        pytest.param({**MOE, **SHARED, **selective("moe")}, id="moe"),
+        pytest.param({**MOE, **GROUPED, **selective("moe_act", "layernorm")}, id="moe_act"),
+        pytest.param({**MLA, **selective("mla_up_proj", "core_attn")}, id="mla"),
+        pytest.param({**DENSE, **full("uniform", 2)}, id="uniform"),
+        pytest.param({**DENSE, **full("block", 4)}, id="block"),
+    ],
+)
+def test_passes(settings, options):
+    result = run_one(settings, options())
+    assert (result.verdict, result.reason) == ("pass", None)
+    assert result.measured["saved_on"] < result.measured["saved_off"]
+    assert result.measured["gradient_error"] <= 1e-5
+    assert result.environment["device"] == "cpu, patched"
+
+
+def test_saves_what_was_counted_before(options):
+    result = run_one({**DENSE, "recompute_granularity": "selective"}, options())
+    # 1 layer, hidden 128, 8 heads, sequence 32, micro-batch 2, float32: the score matrix's tensors are what goes.
+    assert (result.measured["saved_off"], result.measured["saved_on"]) == (1254720, 1049924)
+
+
+def test_uniform_that_does_not_divide_the_stage_raises(options):
+    result = run_one({**DENSE, "num_layers": 3, **full("uniform", 2)}, options())
+    assert (result.verdict, result.stage) == ("raised", "forward, recompute on")
+    assert result.reason == "IndexError: index 3 is out of range"
+    assert result.frame.startswith("megatron/core/transformer/transformer_block.py:")
+
+
+def test_a_typo_is_refused_by_the_real_config(options):
+    result = run_one({**DENSE, **selective("core_atn")}, options())
+    assert (result.verdict, result.stage) == ("raised", "configuration")
+    assert "Invalid choices for recompute_modules: {'core_atn'}" in result.reason
+    assert result.frame.startswith("megatron/core/transformer/transformer_config.py:")
+
+
+def test_mlp_with_bias_is_an_endless_recursion_stopped_by_the_memory_limit(options):
+    result = run_one({**MLP_WITH_BIAS, **selective("mlp")}, options(memory_limit=GIB))
+    assert (result.verdict, result.stage) == ("out-of-memory", "backward, recompute on")
+    assert "endless recursion: backward enters MCore's checkpoint again and again" in result.reason
+    assert result.frame.startswith("megatron/core/tensor_parallel/random.py:")
+    assert result.frame.endswith(" in backward")
+
+
+def test_sizes_beyond_the_memory_limit(options):
+    settings = {**DENSE, "recompute_granularity": "selective"}
+    result = run_one(settings, options(memory_limit=GIB, sizes={"seq_length": 8192}))
+    assert result.verdict == "out-of-memory"
+    assert result.peak_memory < 1.5 * GIB
+
+
+def test_a_walk_in_steps_of_zero_is_stopped_by_the_deadline(options):
+    result = run_one({**DENSE, **full("uniform", 0)}, options(timeout=25.0, memory_limit=8 * GIB))
+    assert (result.verdict, result.stage) == ("timeout", "forward, recompute on")
+    assert result.reason.startswith("not done after 25 s")
+    assert result.frame.startswith("megatron/core/")
+    assert result.seconds < 30
+
+
+def test_a_module_that_the_model_lacks_does_not_engage(options):
+    result = run_one({**DENSE, **selective("core_attn", "moe")}, options())
+    assert (result.verdict, result.reason) == ("not-engaged", "moe: on its own saves no byte in this model")
+
+
+def test_a_megatron_that_forgets_the_random_state_differs(options, installed_core, tmp_path):
+    core = tmp_path / "megatron" / "core"
+    _link_all(installed_core, core, but="tensor_parallel")
+    _link_all(installed_core / "tensor_parallel", core / "tensor_parallel", but="random.py")
+    source = (installed_core / "tensor_parallel" / "random.py").read_text()
+    restored = "_set_all_rng_states(*ctx.rng_states)"
+    assert restored in source
+    (core / "tensor_parallel" / "random.py").write_text(source.replace(restored, "pass"))
+    result = run_one({**DENSE, **full()}, options(mcore=str(tmp_path)))
+    assert result.verdict == "differed"
+    assert result.reason.startswith("gradient of ")
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"fp8": "hybrid"}, "fp8 and fp4 need Transformer Engine on a GPU"),
+        ({"cuda_graph_impl": "local"}, "CUDA graphs need a GPU"),
+    ],
+)
+def test_what_a_cpu_cannot_run_is_not_run(options, more, reason, capsys):
+    sites = [site({**DENSE, **selective("core_attn"), **more})]
+    assert cli.main_smoke(sites, options()) == 3
+    out = capsys.readouterr().out
+    assert f"recipe.yaml:1: not-run: {reason}" in out
+    assert "0 passed, 0 failed, 1 not run" in out
+
+
+def test_more_ranks_than_one_are_asked_for(options):
+    settings = {**DENSE, **full(), "tensor_model_parallel_size": 2, "distribute_saved_activations": True}
+    result = run_one(settings, options())
+    assert result.verdict == "not-run"
+    assert "torchrun" in result.reason
+
+
+def test_a_model_that_does_not_run_anyway_is_no_verdict_on_recompute(options):
+    settings = {**DENSE, **selective("core_attn")}
+    result = run_one(settings, options(sizes={"num_query_groups": 3}))
+    assert result.verdict == "not-run"
+    assert result.reason.startswith("the model doesn't run without recompute either: ")
+
+
+def test_json_has_a_verdict_per_site_and_equal_sites_share_a_run(options, capsys):
+    settings = {**DENSE, **selective("core_attn")}
+    sites = [site(settings, "a.yaml:1"), site(settings, "b.yaml:7"), site({**DENSE}, "c.yaml:2")]
+    assert cli.main_smoke(sites, options(output_format="json")) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["exit_code"] == 0
+    assert [(entry["site"], entry["verdict"]) for entry in document["sites"]] == [
+        ("a.yaml:1", "pass"),
+        ("b.yaml:7", "pass"),
+        ("c.yaml:2", "not-run"),
+    ]
+    assert document["sites"][0]["seconds"] == document["sites"][1]["seconds"]
+
+
+def test_torchrun_runs_on_two_ranks(options, tmp_path):
+    settings = {**DENSE, **full(), "tensor_model_parallel_size": 2, "distribute_saved_activations": True}
+    settings.pop("recompute_method")
+    driver = _driver(tmp_path, {**settings, "recompute_method": "uniform"}, timeout=120, device="cpu")
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(driver)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
+    assert "1 passed, 0 failed, 0 not run" in done.stdout, done.stdout + done.stderr
+    assert done.stdout.count("recipe.yaml:1:") == 1
+
+
+def test_without_torch_there_is_a_message(tmp_path):
+    venv.create(tmp_path / "env", with_pip=False)
+    done = _run_in(tmp_path / "env", tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("recompute-lint smoke: torch cannot be imported (No module named 'torch')")
+    assert "recompute-lint[smoke]" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_without_megatron_there_is_a_message(options, installed_core, tmp_path):
+    options()
+    venv.create(tmp_path / "env", with_pip=False)
+    (packages,) = (tmp_path / "env" / "lib").glob("python*/site-packages")
+    import torch
+
+    _link_all(Path(torch.__file__).parents[1], packages, but="megatron")
+    done = _run_in(tmp_path / "env", tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("recompute-lint smoke: megatron.core cannot be imported")
+    assert "--mcore" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("wanted", ["0.0.1", "nowhere", "."])
+def test_a_megatron_that_is_not_there_gives_a_message(wanted, capsys, options, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main_smoke([site({**DENSE, **full()})], options(mcore=wanted)) == 2
+    assert capsys.readouterr().err.startswith(f"recompute-lint smoke: --mcore {wanted}: ")
+
+
+@pytest.mark.parametrize(("version", "uniform"), [("0.12.3", "raised"), ("0.14.0", "raised"), ("0.19.2", "pass")])
+def test_other_releases(version, uniform, release, options):
+    chosen = options(mcore=release(version))
+    result = run_one({**DENSE, "num_layers": 3, **full("uniform", 2)}, chosen)
+    if "needs triton" in (result.reason or ""):
+        pytest.skip("this release needs triton")
+    assert result.verdict == uniform
+    result = run_one({**DENSE, **selective("layernorm")}, chosen)
+    assert (result.verdict, result.reason) == ("pass", None)
+
+
+def test_layernorm_gradients_of_0_14_differ_only_under_saved_tensors_hooks(release, options):
+    """Why smoke takes gradients without hooks: see measure.step."""
+    options()
+    script = Path(__file__).with_name("layernorm_under_hooks.py")
+    errors = {}
+    for version in ("0.14.0", "0.16.1"):
+        done = subprocess.run(
+            [sys.executable, str(script)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([release(version), str(ROOT)]), "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        errors[version] = json.loads(done.stdout.splitlines()[-1])
+    assert errors["0.14.0"]["plain"] < 1e-5
+    assert errors["0.14.0"]["hooks"] > 1e-2
+    assert errors["0.16.1"]["plain"] < 1e-5
+    assert errors["0.16.1"]["hooks"] < 1e-5
+
+
+def _link_all(source, target, but):
+    target.mkdir(parents=True, exist_ok=True)
+    for entry in source.iterdir():
+        if not entry.name.startswith(but) and entry.name != "__pycache__":
+            with contextlib.suppress(FileExistsError):
+                (target / entry.name).symlink_to(entry)
+
+
+def _driver(folder, settings, **options):
+    path = folder / "driver.py"
+    path.write_text(
+        "import sys\n"
+        "from recompute_lint.hooks.smoke import cli\n"
+        "from recompute_lint.hooks.smoke.request import SmokeOptions, SmokeSite\n"
+        f"sys.exit(cli.main_smoke([SmokeSite('recipe.yaml:1', {settings!r})], SmokeOptions(**{options!r})))\n"
+    )
+    return path
+
+
+def _run_in(environment, folder):
+    driver = _driver(folder, {**DENSE, **full()})
+    return subprocess.run(
+        [str(environment / "bin" / "python"), str(driver)],
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )

@@ -1,0 +1,284 @@
+"""Launch scripts: which words a command is given, and what is found in them."""
+
+from __future__ import annotations
+
+import pytest
+from recompute_lint.sources.dialects import launch_script
+from recompute_lint.sources.model import UNKNOWN, Site
+from recompute_lint.sources.reader import Document, Reader
+
+FULL = "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1"
+
+
+def sites(text: str, name: str = "run.sh") -> list[Site]:
+    reading = launch_script.read(Document(name, text.encode()), Reader())
+    assert reading is not None
+    return reading.sites
+
+
+def values(text: str, name: str = "run.sh") -> list[dict[str, object]]:
+    """The recompute settings of each site."""
+    return [
+        {name: setting.value for name, setting in site.settings.items() if "recompute" in name}
+        for site in sites(text, name)
+    ]
+
+
+GIVEN = {"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        f"python train.py {FULL}\n",
+        f"python train.py {FULL}",
+        "python train.py --recompute-granularity=full --recompute-method=uniform --recompute-num-layers=1\n",
+        "python train.py --recompute_granularity full --recompute_method uniform --recompute_num_layers 1\n",
+        "python train.py \\\n  --recompute-granularity full \\\n"
+        "  --recompute-method uniform --recompute-num-layers 1\n",
+        "python train.py --recompute-granularity \"full\" '--recompute-method' 'uni'form --recompute-num-layers \\1\n",
+        f"ARGS=(\n  {FULL} # every layer\n  # --recompute-num-layers 2\n)\npython train.py ${{ARGS[@]}}\n",
+        f'ARGS=({FULL})\npython train.py "${{ARGS[@]}}"\n',
+        f'ARGS="{FULL}"\npython train.py $ARGS\n',
+        f'ARGS=" \\\n   {FULL} \\\n"\neval "python train.py $ARGS"\n',
+        f'ARGS="{FULL}"\nCMD="torchrun train.py ${{ARGS}}"\necho $CMD\neval $CMD\n',
+        "ARGS=(--recompute-granularity full)\nARGS+=(--recompute-method uniform --recompute-num-layers 1)\n"
+        'python train.py "${ARGS[@]}"\n',
+        f"if python train.py {FULL}; then echo done; fi\n",
+        f"for seed in 1 2 3; do\n  python train.py {FULL} --seed $seed\ndone\n",
+        f"run() {{\n  python train.py $ARGS\n}}\nARGS='{FULL}'\nrun\n",
+        f"OUT=$(python train.py {FULL} 2>&1 | tee log)\n",
+        f"(cd x && CUDA_DEVICE_MAX_CONNECTIONS=1 python train.py {FULL} > log 2>&1) &\n",
+        f"cat > job.sh <<EOF\n#!/bin/bash\npython train.py {FULL}\nEOF\n",
+        f"srun bash -c 'python train.py {FULL}'\n",
+        "METHOD=${METHOD:-uniform}\nLAYERS=1\npython train.py --recompute-granularity ${GRANULARITY:-full} "
+        "--recompute-method $METHOD --recompute-num-layers ${LAYERS}\n",
+        f"ray job submit --address=x -- python3 train.py {FULL}\n",
+        f"python train.py {FULL}\r\necho done\r\n",
+    ],
+)
+def test_a_command_is_given_these_words(script: str) -> None:
+    assert values(script) == [GIVEN]
+
+
+def test_a_file_that_only_sets_flags_is_a_site_that_others_may_add_to() -> None:
+    (site,) = sites(f"MODEL_ARGS=(--num-layers 4 {FULL})\n")
+    assert not site.closed and site.settings["recompute_method"].value == "uniform"
+
+
+def test_each_command_is_a_site_with_its_own_flags() -> None:
+    script = f"ONE=({FULL})\nTWO=(--recompute-activations)\npython one.py ${{ONE[@]}}\npython two.py ${{TWO[@]}}\n"
+    assert values(script) == [GIVEN, {"recompute_activations": True}]
+
+
+def test_what_only_a_run_can_tell_is_unknown() -> None:
+    (found,) = values('python train.py --recompute-granularity "$1" --recompute-method $METHOD\n')
+    assert found == {"recompute_granularity": UNKNOWN, "recompute_method": UNKNOWN}
+
+
+@pytest.mark.parametrize(
+    ("words", "closed"),
+    [
+        ("python train.py {}", True),
+        ("python train.py {} --train-iters $ITERS", True),
+        ("python train.py {} --swiglu $MORE", False),
+        ("python train.py {} $EXTRA_ARGS", False),
+        ("python train.py {} --name $(date)", True),
+        ('python train.py {} "$@"', False),
+        ("bash other.sh {}", False),
+        ("python train.py {} --use-checkpoint-args", False),
+    ],
+)
+def test_a_word_that_could_hide_flags_opens_the_site(words: str, closed: bool) -> None:
+    (site,) = sites(words.format(FULL) + "\n")
+    assert site.closed is closed
+
+
+def test_a_comment_ends_a_continued_command(lint) -> None:
+    script = "python train.py \\\n  --recompute-granularity full \\\n  # all of it\n  --recompute-method uniform\n"
+    assert lint({"run.sh": script}) == [("run.sh", 2, 27, "RCL103"), ("run.sh", 2, 27, "RCL104")]
+
+
+class TestBranches:
+    SCRIPT = """\
+if [ $AC = full ]; then
+    options=" \\
+        --recompute-granularity full \\
+        --recompute-method uniform"
+elif [ $AC = sel ]; then
+    options="--recompute-activations"
+else
+    options=""
+fi
+python train.py --num-layers 4 ${options}
+"""
+
+    def test_each_is_followed(self) -> None:
+        assert {frozenset(found) for found in values(self.SCRIPT)} == {
+            frozenset({"recompute_granularity", "recompute_method"}),
+            frozenset({"recompute_activations"}),
+        }
+
+    def test_a_mistake_in_one_is_found_there(self, lint) -> None:
+        assert lint({"run.sh": self.SCRIPT}) == [("run.sh", 3, 33, "RCL104")]
+
+    def test_whether_two_conditions_hold_together_is_unknown(self, lint) -> None:
+        script = (
+            'if [ "$A" ]; then X="--recompute-granularity full"; fi\n'
+            'if [ "$A" ]; then Y="--recompute-method uniform --recompute-num-layers 1"; fi\n'
+            "python train.py $X $Y\n"
+        )
+        assert lint({"run.sh": script}) == []
+
+    def test_case(self, lint) -> None:
+        script = (
+            "case $1 in\n  full) A='--recompute-granularity full --recompute-method block' ;;\n"
+            "  none|off) A='' ;;\nesac\npython train.py $A\n"
+        )
+        assert lint({"run.sh": script}) == [("run.sh", 2, 36, "RCL104")]
+
+
+@pytest.mark.parametrize(
+    ("flags", "found"),
+    [
+        ("--recompute-granularity fulll", [(24, "RCL101")]),
+        ("--recompute-granularity full --recompute-method blok --recompute-num-layers 1", [(48, "RCL102")]),
+        ("--recompute-granularity selective --recompute-method uniform", [(53, "RCL111")]),
+        ("--recompute-activations --recompute-method uniform", [(43, "RCL111")]),
+        ("--recompute-granularity full --recompute-activations", [(2, "RCL209")]),
+        ("--distribute-saved-activations " + FULL, [(2, "RCL111")]),
+        ("--distribute-saved-activations --tensor-model-parallel-size 2 " + FULL, []),
+        ("--distribute-saved-activations --tensor-model-parallel-size 2 --recompute-activations", [(2, "RCL111")]),
+        ("--checkpoint-activations", [(2, "RCL208")]),
+        ("--recompute-activations", []),
+        ("--recompute-modules core_attn", [(2, "RCL201")]),
+        ("--recompute-granularity selective --recompute-modules core_attn moe_atc", [(64, "RCL106")]),
+        ("--recompute-granularity selective --recompute-modules 'core_attn'", []),
+        ("--recompute-granularity selective --recompute-modules 'core_attn mlp'", [(55, "RCL106")]),
+        ("--recompute-granularity selective --recompute-module core_attn", [(36, "RCL206")]),
+        ("--recompute-granularity full --recompute-method uniform --recompute-num-layers one", [(79, "RCL104")]),
+        ("--recompute-method uniform --recompute-num-layers 1", [(2, "RCL209"), (29, "RCL209")]),
+        ("--recompute-granularity selective --sequence-parallel --moe-grouped-gemm", []),
+    ],
+)
+def test_megatron_lms_own_rules(lint, flags: str, found: list[tuple[int, str]]) -> None:
+    script = f"python t.py {flags}\n"
+    assert lint({"run.sh": script}, mcore="0.16.1") == [("run.sh", 1, column + 13, code) for column, code in found]
+
+
+class TestOverrides:
+    VERL = "+actor_rollout_ref.actor.megatron.override_transformer_config."
+
+    def test_verls_are_complete_without_further_ones(self, lint) -> None:
+        script = f"python3 -m verl.trainer.main_ppo {self.VERL}recompute_granularity=full\n"
+        assert [code for *_, code in lint({"run.sh": script})] == ["RCL103", "RCL104"]
+
+    def test_of_another_configuration_they_are_not(self, lint) -> None:
+        script = f"python3 -m x.main --config-name=mine {self.VERL}recompute_granularity=full\n"
+        assert lint({"run.sh": script}) == []
+
+    @pytest.mark.parametrize(
+        ("words", "code", "at"),
+        [
+            ("model.recompute_granularity=fulll", "RCL101", "fulll"),
+            (
+                "'model.recompute_modules=[core_attn, moe_actt]' model.recompute_granularity=selective",
+                "RCL106",
+                "moe_actt",
+            ),
+            ("model.recompute_modules=\"['core_attn','mo']\" model.recompute_granularity=selective", "RCL106", "mo'"),
+            ("model.recompute_modules=moe model.recompute_granularity=selective", "RCL110", "moe model"),
+            ("++actor.megatron.recompute_granularity=full +actor.megatron.recompute_method=blok", "RCL102", "blok"),
+            (
+                "actor_train.strategy_args.strategy_config.recompute_granularity=selective "
+                "actor_train.strategy_args.strategy_config.recompute_modules=\"'moe,mlpp'\"",
+                "RCL106",
+                "'moe,mlpp'",
+            ),
+            ("policy.megatron_cfg.recompute_granularity=block", "RCL101", "block"),
+            ("model.activations_checkpoint_granularity=selective", "RCL208", "activations_checkpoint"),
+        ],
+    )
+    def test_the_path_tells_the_framework(self, lint, words: str, code: str, at: str) -> None:
+        line = f"python r.py {words}"
+        assert lint({"run.sh": line + "\n"}, mcore="0.16.1") == [("run.sh", 1, line.index(at) + 1, code)]
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            "model.activation_checkpointing=true",
+            "model.recompute_granularity=selective ~model.recompute_method",
+            "model.recompute_granularity=${g}",
+            "model.recompute_granularity=full,selective",
+            "trainer.recompute=fulll",
+        ],
+    )
+    def test_what_cannot_be_told(self, lint, words: str) -> None:
+        assert lint({"run.sh": f"python r.py {words}\n"}) == []
+
+
+def test_an_empty_default_is_a_placeholder(lint) -> None:
+    script = (
+        'IDS=${IDS:-}\nprimus-cli train --config a.yaml --recompute_layer_ids "$IDS" --recompute_granularity full\n'
+    )
+    assert lint({"run.sh": script}) == []
+
+
+def test_a_number_that_a_branch_assigns(lint) -> None:
+    script = (
+        "if [ -z ${LAYERS} ]; then\n  LAYERS=1\nfi\n"
+        'options=" \\\n  --recompute-method uniform \\\n  --recompute-num-layers ${LAYERS} \\\n'
+        '  --recompute-granularity full"\npython train.py ${options}\n'
+    )
+    assert lint({"run.sh": script}) == []
+    assert values(script)[0]["recompute_num_layers"] is UNKNOWN
+
+
+def test_swift_has_rules_and_words_of_its_own(lint) -> None:
+    script = (
+        "megatron sft --recompute_granularity none\n"
+        "megatron sft --recompute-granularity selective --recompute_method block\n"
+    )
+    assert lint({"run.sh": script}) == [("run.sh", 2, 67, "RCL111")]
+
+
+def test_makefiles(lint) -> None:
+    makefile = (
+        "GRANULARITY ?= fulll\n"
+        "FLAGS := --recompute-granularity $(GRANULARITY) \\\n  --recompute-method uniform\n"
+        "train:\n\t@python train.py $(FLAGS) --recompute-num-layers 1\n"
+        "other:\n\tpython train.py --recompute-granularity full --recompute-num-layers $$N\n"
+    )
+    assert lint({"Makefile": makefile}) == [("Makefile", 1, 16, "RCL101"), ("Makefile", 7, 42, "RCL103")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "echo '--recompute-granularity fulll'\n",
+        "# python train.py --recompute-granularity fulll\n",
+        "sed -i 's/--recompute-granularity full/--recompute-granularity fulll/' x\n",
+        "python <<EOF\nx = '--recompute-granularity fulll'\nEOF\n",
+        "python train.py --recompute-vision --rl-kv-cache-management-mode recompute\n",
+    ],
+)
+def test_what_is_no_command(lint, text: str) -> None:
+    assert lint({"run.sh": text}) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'python train.py "--recompute-granularity full\n',
+        "A=(--recompute-granularity full\n",
+        "python x.py ${A:-${A:-${A:-\n--recompute-granularity full",
+        "cat <<EOF\npython x.py --recompute-granularity full\n",
+        "A=--recompute-x\n" + 'A="$A$A"\n' * 60 + "python x.py $A\n",
+        "$((\n" * 3000 + "python x.py --recompute-granularity full\n",
+        "if x; then\n" * 500 + "python x.py --recompute-granularity full\n",
+        "\0--recompute-granularity\0",
+    ],
+)
+def test_half_a_script_or_a_hostile_one_is_no_trouble(text: str) -> None:
+    sites(text)
+    sites(text.replace("\n", "\n\t"), "Makefile")

@@ -1,0 +1,201 @@
+"""Each framework's YAML: recognized from the file alone, its defaults filled in, its own rules applied."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pytest
+
+MCORE = {"mcore": "0.16.1"}
+
+
+def codes(found: list[tuple]) -> list[tuple[int, str]]:
+    return [(line, code) for _, line, _, code in found]
+
+
+class TestMegatronLM:
+    @pytest.mark.parametrize(
+        ("arguments", "found"),
+        [
+            (["--recompute-granularity: full"], [(2, "RCL103"), (2, "RCL104")]),
+            (["--recompute-granularity: selective", "--recompute-method: uniform"], [(3, "RCL111")]),
+            (["--recompute-activations: true", "--recompute-method: uniform"], [(3, "RCL111")]),
+            (["--recompute-granularity: selective", '--recompute-modules: "[layernorm moe_actt]"'], [(3, "RCL106")]),
+            (["--recompute-granularity: selective", "--recompute-modules: layernorm core_attn"], []),
+            (["--recompute-granularity: selective", '--recompute-modules: "[moe_act]"'], [(3, "RCL107")]),
+            (["--recompute-granularity: $GRANULARITY"], []),
+            (["--recompute-num-layers: 1"], [(2, "RCL209")]),
+            (["--recompute-granuarlity: full"], [(2, "RCL206")]),
+            (["--recompute-activations: true"], []),
+        ],
+    )
+    def test_test_recipes(self, lint, arguments: list[str], found: list[tuple[int, str]]) -> None:
+        text = "MODEL_ARGS:\n" + "".join(f"  {argument}\n" for argument in arguments)
+        assert codes(lint({"model_config.yaml": text}, **MCORE)) == found
+
+    def test_a_name_in_a_list_has_its_place(self, lint) -> None:
+        text = 'MODEL_ARGS:\n  --recompute-granularity: selective\n  --recompute-modules: "[layernorm moe_atc]"\n'
+        assert lint({"a.yaml": text}, **MCORE) == [("a.yaml", 3, 36, "RCL106")]
+
+    def test_its_own_yaml(self, lint) -> None:
+        text = (
+            "model_parallel:\n  tensor_model_parallel_size: 1\nlanguage_model:\n  num_layers: 4\n"
+            "  recompute_granularity: full\n  recompute_method: uniform\n  recompute_num_layers: 1\n"
+            "  distribute_saved_activations: true\n"
+        )
+        assert codes(lint({"a.yaml": text}, **MCORE)) == [(8, "RCL111")]
+
+
+class TestPrimus:
+    FILES: ClassVar = {
+        "primus/configs/modules/megatron/pre_trainer.yaml": "extends:\n  - base.yaml\n",
+        "primus/configs/modules/megatron/base.yaml": "recompute_granularity: null\nrecompute_method: null\n",
+        "primus/configs/models/megatron/tiny.yaml": "num_layers: 4\nmtp_num_layers: null\n",
+    }
+
+    def lint(self, lint, overrides: str, **changed: str) -> list[tuple[int, str]]:
+        head = (
+            "modules:\n  pre_trainer:\n    framework: {framework}\n    config: pre_trainer.yaml\n    model: {model}\n"
+        )
+        head = head.format(**{"framework": "megatron", "model": "tiny.yaml", **changed})
+        text = head + "    overrides:\n" + "".join(f"      {line}\n" for line in overrides.splitlines())
+        return codes(lint({**self.FILES, "examples/a.yaml": text}, **MCORE))
+
+    def test_closed_with_both_files(self, lint) -> None:
+        assert self.lint(lint, "recompute_granularity: full") == [(7, "RCL103"), (7, "RCL104")]
+
+    def test_open_without_the_model(self, lint) -> None:
+        assert self.lint(lint, "recompute_granularity: full", model="nowhere.yaml") == [(7, "RCL103")]
+        assert self.lint(lint, "recompute_num_layers: 1", model="nowhere.yaml") == [(7, "RCL209")]
+
+    def test_the_default_of_an_environment_variable(self, lint) -> None:
+        overrides = "recompute_granularity: ${G:fulll}"
+        assert self.lint(lint, overrides, model="${PRIMUS_MODEL:tiny}.yaml") == [(7, "RCL101")]
+        assert self.lint(lint, "recompute_granularity: ${G}") == []
+
+    def test_the_string_null_is_none(self, lint) -> None:
+        overrides = 'recompute_granularity: selective\nrecompute_method: "null"'
+        assert self.lint(lint, overrides) == []
+
+    @pytest.mark.parametrize(
+        ("overrides", "found"),
+        [
+            ('recompute_granularity: full\nrecompute_layer_ids: "0,1,3"', []),
+            ("recompute_granularity: full\nrecompute_layer_ids: [0, 4]", [(8, "RCL111")]),
+            ("recompute_granularity: full\nrecompute_layer_ids: [0, 4]\nmtp_num_layers: 1", []),
+            ("recompute_granularity: selective\nrecompute_layer_ids: [0]", [(8, "RCL111")]),
+            ("recompute_granularity: full\nrecompute_method: block\nrecompute_layer_ids: [0]", [(8, "RCL111")]),
+            ("recompute_granularity: full\nrecompute_layer_ids: []", [(8, "RCL111")]),
+            ("recompute_granularity: selective\nrecompute_method: block", [(8, "RCL111")]),
+        ],
+    )
+    def test_its_own_rules(self, lint, overrides: str, found: list[tuple[int, str]]) -> None:
+        assert self.lint(lint, overrides) == found
+
+    def test_other_backends_are_not_ours(self, lint) -> None:
+        assert self.lint(lint, "recompute_granularity: fulll", framework="torchtitan") == []
+
+
+class TestRoll:
+    def lint(self, lint, *config: str, strategy: str = "megatron_train") -> list[tuple[int, str]]:
+        text = f"actor_train:\n  strategy_args:\n    strategy_name: {strategy}\n    strategy_config:\n"
+        return codes(lint({"a.yaml": text + "".join(f"      {line}\n" for line in config)}, **MCORE))
+
+    def test_full_alone_is_filled_in(self, lint) -> None:
+        assert self.lint(lint, "recompute_granularity: full") == []
+        assert self.lint(lint, "recompute_granularity: full", "recompute_method: blok") == [(6, "RCL102")]
+
+    def test_modules_are_one_string_with_commas(self, lint) -> None:
+        assert self.lint(lint, "recompute_granularity: selective", "recompute_modules: moe,mlp") == []
+        assert self.lint(lint, "recompute_granularity: selective", "recompute_modules: [moe, mlp]") == []
+
+    def test_blanks_are_not_stripped(self, lint) -> None:
+        assert self.lint(lint, "recompute_granularity: selective", 'recompute_modules: "moe, mlp"') == [(6, "RCL106")]
+
+    def test_other_strategies_are_not_ours(self, lint) -> None:
+        assert self.lint(lint, "recompute_granularity: fulll", strategy="fsdp2_train") == []
+
+
+class TestVerl:
+    def lint(self, lint, *config: str) -> list[tuple[int, str]]:
+        text = "actor_rollout_ref:\n  actor:\n    megatron:\n      override_transformer_config:\n"
+        return codes(lint({"a.yaml": text + "".join(f"        {line}\n" for line in config)}, **MCORE))
+
+    def test_its_defaults_are_no_finding(self, lint) -> None:
+        assert self.lint(lint, "recompute_granularity: null", 'recompute_modules: ["core_attn"]') == []
+        assert self.lint(lint, "recompute_granularity: null", 'recompute_modules: ["moe"]') == [(6, "RCL201")]
+
+    def test_values_go_in_as_they_stand(self, lint) -> None:
+        assert self.lint(lint, "recompute_granularity: full", "recompute_method: null") == [(5, "RCL103")]
+        assert self.lint(lint, "recompute_granularity: ${a.b}") == []
+
+
+class TestSwift:
+    def lint(self, lint, *lines: str) -> list[tuple[int, str]]:
+        return codes(lint({"a.yaml": "model: x\ntuner_type: lora\n" + "".join(f"{line}\n" for line in lines)}, **MCORE))
+
+    def test_none_is_a_word_here(self, lint) -> None:
+        assert self.lint(lint, "recompute_granularity: none") == []
+        assert self.lint(lint, "recompute_granularity: None") == [(3, "RCL101")]
+
+    def test_selective_forbids_a_method(self, lint) -> None:
+        assert self.lint(lint, "recompute_granularity: selective", "recompute_method: uniform") == [(4, "RCL111")]
+
+    def test_modules_are_a_list(self, lint) -> None:
+        assert self.lint(lint, "recompute_granularity: selective", "recompute_modules: [moee]") == [(4, "RCL106")]
+
+
+class TestAReaL:
+    def lint(self, lint, *config: str, on: str = "true") -> list[tuple[int, str]]:
+        text = f"actor:\n  backend: megatron:d4\n  gradient_checkpointing: {on}\n  megatron:\n"
+        return codes(lint({"a.yaml": text + "".join(f"    {line}\n" for line in config)}, **MCORE))
+
+    def test_the_default_number_of_layers_stands_beside_selective(self, lint) -> None:
+        assert self.lint(lint, "recompute_granularity: selective") == [(5, "RCL105")]
+        assert self.lint(lint, "recompute_granularity: selective", "recompute_num_layers: null") == []
+
+    def test_full_is_complete_by_default(self, lint) -> None:
+        assert self.lint(lint, "recompute_granularity: full") == []
+        assert self.lint(lint, "recompute_method: blok") == [(5, "RCL102")]
+
+    def test_the_switch_of_the_role(self, lint) -> None:
+        assert self.lint(lint, "recompute_granularity: full", on="false") == []
+        assert self.lint(lint, "recompute_granularity: selective", on="false") == [(5, "RCL202")]
+        assert self.lint(lint, "recompute_granularity: null") == []
+
+
+def test_megatron_bridge(lint) -> None:
+    text = "model:\n  recompute_granularity: selective\n  recompute_modules: [core_attn, moee]\n"
+    assert codes(lint({"a.yaml": text}, **MCORE)) == [(3, "RCL106")]
+    assert codes(lint({"a.yaml": "model:\n  recompute_granularity: full\n"}, **MCORE)) == []
+
+
+class TestNeMo:
+    def test_the_old_keys_have_the_same_contract(self, lint) -> None:
+        text = "model:\n  activations_checkpoint_granularity: selective\n  activations_checkpoint_num_layers: 1\n"
+        assert codes(lint({"a.yaml": text}, **MCORE)) == [(2, "RCL208"), (3, "RCL208"), (3, "RCL105")]
+
+    def test_null_is_nothing(self, lint) -> None:
+        text = "model:\n  activations_checkpoint_granularity: null\n  activations_checkpoint_method: null\n"
+        assert codes(lint({"a.yaml": text}, **MCORE)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # NeMo Automodel
+        "model:\n  _target_: nemo_automodel.NeMoAutoModelForCausalLM.from_pretrained\ndistributed:\n"
+        "  activation_checkpointing: true\n  recompute_granularity: fulll\n",
+        # torchtitan
+        "activation_checkpoint:\n  mode: selective\n  per_op_sac_force_recompute_mm_shapes_by_fqns: [x]\n",
+        # PyTorch FSDP
+        "fsdp_config:\n  activation_checkpointing: true\n  recompute: true\n",
+        # Hydra
+        "defaults:\n  - _self_\n  - model: gpt\nrecompute_logprob: true\n",
+        "precompute_method: uniform\nrecompute_method: average\n",
+        "- recompute_granularity\n",
+        "recompute_granularity: fulll\n",
+    ],
+)
+def test_files_that_are_not_ours(lint, text: str) -> None:
+    assert lint({"a.yaml": text}) == []
