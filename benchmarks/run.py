@@ -1,8 +1,8 @@
 """Measure recompute-lint against other tools: cold, whole process, in turns, medians.
 
-``python benchmarks/run.py [NAME ...] [--runs N]`` prints the tables of README.md in this folder. Every command runs once
-before anything is counted, so that all find their files in the page cache and their bytecode compiled; then all run in
-turn, N times, so that a slow moment of the machine falls on all of them.
+``python benchmarks/run.py [NAME ...] [--runs N]`` prints the tables of README.md in this folder. Every command runs
+once before anything is counted, so that all find their files in the page cache and their bytecode compiled; then all
+run in turn, N times, so that a slow moment of the machine falls on all of them.
 
 Needs what the ``dev`` extra installs, and the corpus beside the checkout. ``checkout`` lints whole checkouts of other
 projects, which are to be named: see :func:`checkout`.
@@ -41,7 +41,15 @@ EQUAL_SCHEMA = {
                         "recompute_modules": {
                             "type": ["array", "null"],
                             "items": {
-                                "enum": ["core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"]
+                                "enum": [
+                                    "core_attn",
+                                    "moe_act",
+                                    "layernorm",
+                                    "mla_up_proj",
+                                    "mlp",
+                                    "moe",
+                                    "shared_experts",
+                                ]
                             },
                         },
                     }
@@ -60,6 +68,7 @@ class Figure(NamedTuple):
 
     @property
     def median(self) -> float:
+        """The middle of all runs, in seconds."""
         return statistics.median(self.seconds)
 
 

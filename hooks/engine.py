@@ -72,7 +72,9 @@ class Linter:
             made = choose(options.mcore, root, cache=self._cache)
             # projects that use the same release share its contract, and what has been judged by it
             same = (other for other in self._choices.values() if other.contract.version == made.contract.version)
-            shared = next((other.contract for other in same if other.contract.schema == made.contract.schema), made.contract)
+            shared = next(
+                (other.contract for other in same if other.contract.schema == made.contract.schema), made.contract
+            )
             choice = self._choices[options.mcore, root] = made._replace(contract=shared)
         return choice
 

@@ -43,7 +43,7 @@ def apply(text: str, fixes: Iterable[Fix]) -> tuple[str, int]:
 
 
 def _overlap(left: tuple[int, int, str], right: tuple[int, int, str]) -> bool:
-    return left[0] < right[1] and right[0] < left[1] or left[:2] == right[:2]
+    return (left[0] < right[1] and right[0] < left[1]) or left[:2] == right[:2]
 
 
 def fixed(

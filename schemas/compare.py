@@ -10,6 +10,7 @@ from .contract import Contract, Guard
 def compare(old: Contract, new: Contract) -> list[tuple[str, list[str]]]:
     """The differences that concern recomputation, by kind; kinds without any are left out."""
     added, dropped, changed = _guards(old, new)
+    before = f"\n{'':9}before: "
     sections = [
         ("Modules added", [module for module in new.modules if module not in old.modules]),
         ("Modules gone (a recipe that names one fails)", [name for name in old.modules if name not in new.modules]),
@@ -17,7 +18,7 @@ def compare(old: Contract, new: Contract) -> list[tuple[str, list[str]]]:
         ("Fields gone (a configuration that sets one fails)", _fields(old, new)),
         ("Defaults changed", _defaults(old, new)),
         ("Refused from now on", [_line(guard) for guard in added]),
-        ("Refused under other conditions", [f"{_line(after)}\n{'':9}before: {before.condition}" for before, after in changed]),
+        ("Refused under other conditions", [f"{_line(now)}{before}{was.condition}" for was, now in changed]),
         ("No longer refused", [_line(guard) for guard in dropped]),
     ]
     return [(title, rows) for title, rows in sections if rows]
@@ -32,7 +33,8 @@ def _is_recompute(name: str) -> bool:
 
 
 def _fields(of: Contract, without: Contract) -> list[str]:
-    return [f"{name} ({of.source_of(name)})" for name in of.fields if _is_recompute(name) and name not in without.fields]
+    names = [name for name in of.fields if _is_recompute(name) and name not in without.fields]
+    return [f"{name} ({of.source_of(name)})" for name in names]
 
 
 def _defaults(old: Contract, new: Contract) -> list[str]:
@@ -46,8 +48,8 @@ def _defaults(old: Contract, new: Contract) -> list[str]:
 def _guards(old: Contract, new: Contract) -> tuple[list[Guard], list[Guard], list[tuple[Guard, Guard]]]:
     """Guards that came, that went, and that changed.
 
-    Two guards are the same one if they say the same; else if they have the same code and subject, in order. One whose only
-    difference is the list of modules that there are is told by the modules.
+    Two guards are the same one if they say the same; else if they have the same code and subject, in order. One whose
+    only difference is the list of modules that there are is told by the modules.
     """
     left, right = list(old.guards), list(new.guards)
     pairs: list[tuple[Guard, Guard]] = []
@@ -75,4 +77,5 @@ def _in_words(old: Guard, new: Guard) -> bool:
 
 
 def _by_subject(old: Guard, new: Guard) -> bool:
-    return (old.code, old.field, old.items) == (new.code, new.field, new.items) and bool(set(old.fields) & set(new.fields))
+    alike = (old.code, old.field, old.items) == (new.code, new.field, new.items)
+    return alike and not set(old.fields).isdisjoint(new.fields)

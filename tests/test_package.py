@@ -23,7 +23,9 @@ policy:
 
 
 def run(*command: str | Path, cwd: Path, **options) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, timeout=600, **options)
+    return subprocess.run(
+        [str(part) for part in command], cwd=cwd, capture_output=True, text=True, timeout=600, **options
+    )
 
 
 @pytest.fixture(scope="session")
@@ -75,7 +77,9 @@ def test_every_module_and_schema_is_inside(wheel, checkout):
 
 
 def test_installed_it_runs_anywhere_and_in_the_checkout(wheel, checkout, tmp_path):
-    done = run(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", tmp_path / "site", wheel, cwd=tmp_path)
+    done = run(
+        sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", tmp_path / "site", wheel, cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     (tmp_path / "hooks").mkdir()  # names that a user's repository may have
     (tmp_path / "schemas").mkdir()

@@ -1,8 +1,8 @@
 """Derive the shipped contracts again: ``python tools/update_contracts.py [--cache FOLDER] [RELEASE ...]``.
 
-For every release, its wheel is downloaded with pip (once; the cache folder keeps it, unzipped), the contract is derived,
-and ``schemas/mcore`` gets one file per distinct contract and the index. Contracts are distinct that differ in anything
-but the release's number, so also where only lines moved. Nothing of Megatron-Core is imported or executed.
+For every release, its wheel is downloaded with pip (once; the cache folder keeps it, unzipped), the contract is
+derived, and ``schemas/mcore`` gets one file per distinct contract and the index. Contracts are distinct that differ in
+anything but the release's number, so also where only lines moved. Nothing of Megatron-Core is imported or executed.
 
 Name a release to add it to those of the index; a new release is all that this command needs to be told.
 """
@@ -10,6 +10,7 @@ Name a release to add it to those of the index; a new release is all that this c
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import subprocess
@@ -26,6 +27,8 @@ from recompute_lint.schemas.derivation.classify import is_recompute  # noqa: E40
 from recompute_lint.schemas.derive import derive  # noqa: E402
 
 CONTRACTS = ROOT / "schemas" / "mcore"
+#: One line for each shipped guard, by which a test notices that one was changed or lost.
+GUARDS = ROOT / "tests" / "schemas" / "guards.txt"
 DEFAULT_CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "recompute-lint" / "megatron-core"
 
 
@@ -45,6 +48,8 @@ def main(argv: list[str] | None = None) -> int:
         (CONTRACTS / name).write_text(dumps(contract), encoding="utf-8")
     index = json.dumps(index_of(contracts, files), indent=1)
     (CONTRACTS / "index.json").write_text(index + "\n", encoding="utf-8")
+    guards = [line for name in sorted(files) for line in guard_lines(name, files[name])]
+    GUARDS.write_text("\n".join(guards) + "\n", encoding="utf-8")
     untranslated = 0
     for release, contract in contracts.items():
         print(f"{release:8} {len(contract['allOf']):3} guards, {len(contract['x-modules']):2} modules")
@@ -78,8 +83,8 @@ def source_of(release: str, cache: Path) -> Path:
             with zipfile.ZipFile(next(Path(scratch).glob("*.whl"))) as archive:
                 archive.extractall(folder)
             return folder
-        # Some releases have no wheel. Pip insists on running the build of a source distribution, which may fail; what it
-        # unpacked before stays with --no-clean.
+        # Some releases have no wheel. Pip insists on running the build of a source distribution, which may fail; what
+        # it unpacked before that stays with --no-clean.
         subprocess.run(
             [*command, "--no-clean", "--dest", scratch, wanted],
             check=False,
@@ -132,6 +137,15 @@ def index_of(contracts: dict[str, dict[str, Any]], files: dict[str, dict[str, An
     }
 
 
+def guard_lines(name: str, contract: dict[str, Any]) -> list[str]:
+    """A line for each guard of a contract's file: its code, where it is, and a digest of the whole branch."""
+    lines = []
+    for branch in contract["allOf"]:
+        digest = hashlib.sha256(json.dumps(branch, sort_keys=True).encode()).hexdigest()[:16]
+        lines.append(f"{name} {branch['x-rule']} {branch['x-source'].rpartition('/')[2]} {digest}")
+    return lines
+
+
 def dumps(contract: dict[str, Any]) -> str:
     """A contract as JSON: one line a field, and one line for each part of a guard, so that a diff reads well."""
     lines = ["{"]
@@ -141,7 +155,10 @@ def dumps(contract: dict[str, Any]) -> str:
             parts = [f"  {json.dumps(field)}: {json.dumps(schema)}" for field, schema in value.items()]
             lines.append(' "properties": {\n' + ",\n".join(parts) + "\n }" + end)
         elif name == "allOf":
-            parts = ["  {\n" + ",\n".join(f"   {json.dumps(k)}: {json.dumps(v)}" for k, v in b.items()) + "\n  }" for b in value]
+            parts = []
+            for branch in value:
+                members = [f"   {json.dumps(key)}: {json.dumps(part)}" for key, part in branch.items()]
+                parts.append("  {\n" + ",\n".join(members) + "\n  }")
             lines.append(' "allOf": [\n' + ",\n".join(parts) + "\n ]" + end)
         else:
             lines.append(f" {json.dumps(name)}: {json.dumps(value)}{end}")

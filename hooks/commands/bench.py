@@ -16,7 +16,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     smoke_options.add_arguments(parser, ("markdown", "json"))
     parser.add_argument("--repeats", type=int, default=5, metavar="N", help="steps that are timed (5)")
     parser.add_argument("--chart", metavar="FILE", help="draw a chart: .png, .svg or .pdf")
-    parser.add_argument("--no-predict", dest="predict", action="store_false", help="do not predict the real sizes' bytes")
+    parser.add_argument(
+        "--no-predict", dest="predict", action="store_false", help="do not predict the real sizes' bytes"
+    )
 
 
 def run(namespace: argparse.Namespace) -> int:

@@ -24,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_contract_options(parser)
     fixing = parser.add_argument_group("fixes")
     fixing.add_argument("--fix", action="store_true", help="put right what can be put right safely")
-    fixing.add_argument("--unsafe-fixes", action="store_true", help="with --fix or --diff: also what may not be meant so")
+    fixing.add_argument(
+        "--unsafe-fixes", action="store_true", help="with --fix or --diff: also what may not be meant so"
+    )
     fixing.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
     files = parser.add_argument_group("which files")
     files.add_argument("--exclude", metavar="GLOBS", action="append", help="leave these files and folders out")

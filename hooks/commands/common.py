@@ -12,7 +12,9 @@ from ..options import Configurations, UsageError, codes, dialect
 def add_contract_options(parser: argparse.ArgumentParser) -> None:
     """Options that say what the files are linted against."""
     group = parser.add_argument_group("what is valid")
-    group.add_argument("--mcore", metavar="VERSION", help="the megatron-core in use: a release, a source tree, or 'installed'")
+    group.add_argument(
+        "--mcore", metavar="VERSION", help="the megatron-core in use: a release, a source tree, or 'installed'"
+    )
     group.add_argument("--te", metavar="VERSION", help="the Transformer Engine in use")
     group.add_argument(
         "--facts", metavar="FIELD=VALUE", action="append", help="what is known of the model: num_moe_experts=8"

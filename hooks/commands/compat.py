@@ -53,7 +53,11 @@ def run(namespace: argparse.Namespace) -> int:
     _print(namespace.output_format, versions, rows)
     if namespace.output_format != "json":
         used = "; ".join(f"{choice.contract.version}, {choice.reason}" for choice in choices)
-        print(f"{'' if rows else 'Every recipe is ok everywhere. '}In use: megatron-core {used}." if used else "No recipes.")
+        print(
+            f"{'' if rows else 'Every recipe is ok everywhere. '}In use: megatron-core {used}."
+            if used
+            else "No recipes."
+        )
     return 1 if failing else 0
 
 
@@ -73,7 +77,9 @@ def _versions(wanted: str) -> list[str]:
             if store.version_key(version)[: len(low)] >= low and store.version_key(version)[: len(high)] <= high
         ]
         if not known:
-            raise UsageError(f"no release known is in {wanted}; known are {store.releases()[0]} to {store.releases()[-1]}")
+            raise UsageError(
+                f"no release known is in {wanted}; known are {store.releases()[0]} to {store.releases()[-1]}"
+            )
     newest = {store.version_key(version)[:2]: version for version in known}
     return list(newest.values())
 

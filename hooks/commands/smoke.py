@@ -1,7 +1,7 @@
 """Build a one-layer Megatron-Core model with a recipe's settings, take a step, and tell whether recomputation works.
 
-Needs torch and megatron-core (the extra "smoke"). Exit code 0: all that ran passed; 1: something failed; 2: it could not
-start; 3: nothing could run here.
+Needs torch and megatron-core (the extra "smoke"). Exit code 0: all that ran passed; 1: something failed; 2: it could
+not start; 3: nothing could run here.
 """
 
 from __future__ import annotations

@@ -100,7 +100,17 @@ def test_quiet_and_verbose(command):
 
 def test_standard_input(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-m", "recompute_lint", "check", "-", "--stdin-filename", "r.yaml", "--output-format", "concise"],
+        [
+            sys.executable,
+            "-m",
+            "recompute_lint",
+            "check",
+            "-",
+            "--stdin-filename",
+            "r.yaml",
+            "--output-format",
+            "concise",
+        ],
         input=TYPO.encode(),
         capture_output=True,
         cwd=ROOT,
@@ -113,7 +123,10 @@ def test_standard_input(tmp_path):
 def test_standard_input_is_fixed_to_standard_output(tmp_path):
     text = TYPO.replace("[mlpp]", "[mlp, mlp]")
     done = subprocess.run(
-        [sys.executable, "-m", "recompute_lint", "check", "-", "--fix"], input=text.encode(), capture_output=True, cwd=ROOT
+        [sys.executable, "-m", "recompute_lint", "check", "-", "--fix"],
+        input=text.encode(),
+        capture_output=True,
+        cwd=ROOT,
     )
     assert (done.returncode, done.stdout.decode()) == (0, text.replace("[mlp, mlp]", "[mlp]"))
 
@@ -164,8 +177,17 @@ def test_te_settles_what_depends_on_it(command):
 
 
 def test_walks_as_ruff_does(command):
-    names = ["a.yaml", "b/c.yml", ".hidden/d.yaml", "venv/e.yaml", "env/f.yaml", "node_modules/g.yaml", "h.txt", ".i.yaml"]
-    files = {name: TYPO for name in names}
+    names = [
+        "a.yaml",
+        "b/c.yml",
+        ".hidden/d.yaml",
+        "venv/e.yaml",
+        "env/f.yaml",
+        "node_modules/g.yaml",
+        "h.txt",
+        ".i.yaml",
+    ]
+    files = dict.fromkeys(names, TYPO)
     files["env/pyvenv.cfg"] = ""
     found = json.loads(check(command, ".", files=files).out)
     assert [os.path.relpath(entry["filename"]) for entry in found] == ["a.yaml", "b/c.yml"]
@@ -317,7 +339,9 @@ def test_diff_changes_nothing(command):
         assert stream.read() == text
 
 
-@pytest.mark.parametrize("convert", [lambda t: b"\xef\xbb\xbf" + t, lambda t: t.replace(b"\n", b"\r\n"), lambda t: t.rstrip()])
+@pytest.mark.parametrize(
+    "convert", [lambda t: b"\xef\xbb\xbf" + t, lambda t: t.replace(b"\n", b"\r\n"), lambda t: t.rstrip()]
+)
 def test_fix_keeps_every_other_byte(command, convert):
     text = TYPO.replace("[mlpp]", "[mlp, mlp]  # \u00fc").encode()
     command("check", "--fix", "a.yaml", files={"a.yaml": convert(text)})

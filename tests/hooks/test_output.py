@@ -24,7 +24,9 @@ def run(command, *arguments):
 def test_full(command):
     result = run(command)
     assert result.code == 1
-    assert result.out == """\
+    assert (
+        result.out
+        == """\
 recipes/a.yaml:5:38: error[RCL106] "moe_atc" is not a module that megatron-core 0.16.1 can recompute
   |
 5 |     recompute_modules: ["core_attn", "moe_atc", "core_attn"]
@@ -41,6 +43,7 @@ recipes/a.yaml:5:49: warning[RCL207] "core_attn" is named already
 
 Found 1 error and 1 warning in 1 file, 1 recompute site (megatron-core 0.16.1, as asked for).
 """
+    )
 
 
 def test_concise(command):
@@ -127,7 +130,12 @@ def validate_sarif(log: dict) -> None:
 
 #: From https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json: the official names, types,
 #: required properties and enumerations, and closed as the official ones are.
-_TEXT = {"type": "object", "additionalProperties": False, "required": ["text"], "properties": {"text": {"type": "string"}}}
+_TEXT = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["text"],
+    "properties": {"text": {"type": "string"}},
+}
 _POSITIVE = {"type": "integer", "minimum": 1}
 _LEVEL = {"enum": ["none", "note", "warning", "error"]}
 SARIF = {
@@ -202,12 +210,17 @@ SARIF = {
                                             "physicalLocation": {
                                                 "type": "object",
                                                 "additionalProperties": False,
-                                                "anyOf": [{"required": ["address"]}, {"required": ["artifactLocation"]}],
+                                                "anyOf": [
+                                                    {"required": ["address"]},
+                                                    {"required": ["artifactLocation"]},
+                                                ],
                                                 "properties": {
                                                     "artifactLocation": {
                                                         "type": "object",
                                                         "additionalProperties": False,
-                                                        "properties": {"uri": {"type": "string", "format": "uri-reference"}},
+                                                        "properties": {
+                                                            "uri": {"type": "string", "format": "uri-reference"}
+                                                        },
                                                     },
                                                     "region": {
                                                         "type": "object",

@@ -91,7 +91,11 @@ def test_several_places_in_a_file(lint):
         f"policy: {{megatron_cfg: {{{wrong}}}}}\nvalue: {{megatron_cfg: {{{wrong}}}}}\n"
         f"teachers:\n  - megatron_cfg: {{{wrong}}}\n"
     )
-    assert [(line, code) for _, line, _, code in lint({"a.yaml": text})] == [(1, "RCL101"), (2, "RCL101"), (4, "RCL101")]
+    assert [(line, code) for _, line, _, code in lint({"a.yaml": text})] == [
+        (1, "RCL101"),
+        (2, "RCL101"),
+        (4, "RCL101"),
+    ]
 
 
 def test_one_wrong_value_is_one_finding(lint):

@@ -1,0 +1,193 @@
+"""The commands other than ``check``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from recompute_lint.lint_rules.registry import RULES
+from recompute_lint.schemas import store
+from recompute_lint.schemas.compare import compare
+from tests.schemas.test_choose import CONFIG, TREE
+
+BASE = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: selective\n"
+CHILD = "defaults: base.yaml\npolicy:\n  megatron_cfg:\n    recompute_modules: [shared_experts]\n"
+
+
+# ---- show
+
+
+def test_show_names_every_origin(command):
+    result = command("show", "child.yaml", files={"base.yaml": BASE, "child.yaml": CHILD})
+    assert result.code == 0
+    assert result.out == (
+        "child.yaml  policy.megatron_cfg  [nemo-rl; a field not listed comes from elsewhere]\n"
+        '  recompute_granularity  "selective"         base.yaml:4\n'
+        '  recompute_modules      ["shared_experts"]  child.yaml:4\n'
+    )
+
+
+def test_show_what_the_framework_fills_in(command):
+    text = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_modules: [mlp]\n"
+    result = command("show", "a.yaml", files={"a.yaml": text})
+    assert '  recompute_granularity  "full"     nemo-rl, from activation_checkpointing at a.yaml:3\n' in result.out
+    assert '  recompute_method       "uniform"  set by nemo-rl\n' in result.out
+    assert "recompute_modules is never looked at" in result.out
+
+
+def test_show_closed_sites_and_json(command):
+    text = "num_layers: 1\nhidden_size: 8\nnum_attention_heads: 1\nrecompute_granularity: selective\n"
+    result = command("show", "--output-format", "json", "--mcore", "0.16.1", "a.yaml", files={"a.yaml": text})
+    (site,) = json.loads(result.out)
+    assert site["closed"]
+    by_field = {entry["field"]: entry for entry in site["settings"]}
+    assert by_field["recompute_granularity"]["origin"] == "a.yaml:4"
+    assert by_field["recompute_method"] == {
+        "field": "recompute_method",
+        "value": None,
+        "known": True,
+        "origin": "megatron-core's default",
+    }
+
+
+def test_show_nothing(command):
+    result = command("show", "a.yaml", files={"a.yaml": "x: 1\n"})
+    assert result.code == 1
+    assert "No recompute settings found" in result.err
+
+
+def test_show_broken(command):
+    result = command("show", "a.yaml", files={"a.yaml": "megatron_cfg: {recompute_granularity: full"})
+    assert result.code == 1
+    assert "a.yaml:1:44: RCL901" in result.err
+
+
+# ---- explain
+
+
+def test_explain_lists_all_rules(command):
+    out = command("explain").out
+    assert [line.split()[0] for line in out.splitlines()] == list(RULES)
+
+
+@pytest.mark.parametrize("name", ["RCL106", "rcl106", "unknown-module"])
+def test_explain_one(command, name):
+    result = command("explain", name)
+    assert result.code == 0
+    assert result.out.startswith("RCL106 unknown-module (error, fixable)\n\n")
+    assert "moe_atc" in result.out
+
+
+def test_explain_nothing(command):
+    result = command("explain", "RCL1066")
+    assert result.code == 2
+    assert "did you mean RCL106?" in result.err
+
+
+# ---- contract
+
+
+def test_contract_show(command):
+    out = command("contract", "show", "0.14.0").out
+    assert out.startswith("megatron-core 0.14.0\n")
+    assert "  shared_experts       since 0.14.0\n" in out
+    assert "RCL106 unknown-module: recompute_granularity == 'selective'" in out
+    assert "megatron/core/transformer/transformer_config.py#L" in out
+
+
+def test_contract_show_before_there_were_modules(command):
+    assert "none: there is no recompute_modules yet" in command("contract", "show", "0.3.0").out
+
+
+def test_contract_show_json(command):
+    schema = json.loads(command("contract", "show", "0.16.1", "--output-format", "json").out)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+def test_contract_diff(command):
+    out = command("contract", "diff", "0.12.3", "0.14.0").out
+    assert out.startswith("megatron-core 0.12.3 -> 0.14.0\n\nModules added:\n  shared_experts\n")
+    assert "shared_experts recompute cannot work with --moe-shared-expert-overlap" in out
+    back = command("contract", "diff", "0.14.0", "0.12.3").out
+    assert "Modules gone (a recipe that names one fails):\n  shared_experts\n" in back
+    assert "No longer refused:" in back
+
+
+def test_contract_diff_of_equals(command):
+    assert "Nothing that concerns recomputation changed." in command("contract", "diff", "0.16.0", "0.16.1").out
+
+
+def test_contract_diff_tells_changed_conditions():
+    old, new = store.load("0.16.1"), store.load("0.16.1")
+    schema = json.loads(json.dumps(new.schema))
+    guard = next(branch for branch in schema["allOf"] if branch["x-rule"] == "RCL102")
+    guard["x-condition"] = "another condition"
+    sections = dict(compare(old, type(new)("9.9", schema)))
+    (row,) = sections["Refused under other conditions"]
+    assert "another condition" in row
+    assert "before: recompute_granularity is not None" in row
+
+
+def test_contract_derive(command):
+    result = command("contract", "derive", "tree", "-o", "out.json", files={f"tree/{k}": v for k, v in TREE.items()})
+    assert (result.code, result.out, result.err) == (0, "", "")
+    with open("out.json") as stream:
+        written = json.load(stream)
+    assert [branch["x-rule"] for branch in written["allOf"]] == ["RCL101"]
+    assert json.loads(command("contract", "derive", "tree").out) == written
+
+
+@pytest.mark.parametrize("files", [{"tree/x": ""}, {f"tree/{CONFIG}": "def broken(:\n"}])
+def test_contract_derive_of_something_else(command, files):
+    result = command("contract", "derive", "tree", files=files)
+    assert result.code == 2
+    assert result.err.startswith("recompute-lint: tree: ")
+    assert "Traceback" not in result.err
+
+
+def test_contract_of_a_source_tree(command):
+    files = {f"tree/{name}": text for name, text in TREE.items()}
+    result = command("contract", "show", "tree", "--no-cache", files=files)
+    assert "RCL101 invalid-granularity" in result.out
+
+
+# ---- compat
+
+
+def test_compat(command):
+    files = {"base.yaml": BASE, "child.yaml": CHILD}
+    result = command("compat", ".", "--releases", "0.12..0.14", "--mcore", "0.14.0", files=files)
+    assert result.code == 0
+    assert result.out == (
+        "recipe      0.12.3  0.13.1  0.14.0\n"
+        "child.yaml  RCL106  RCL106  ok\n"
+        "In use: megatron-core 0.14.0, as asked for.\n"
+    )
+
+
+def test_compat_fails_where_the_release_in_use_does(command):
+    files = {"base.yaml": BASE, "child.yaml": CHILD}
+    result = command("compat", "child.yaml", "--releases", "0.12..0.14", "--mcore", "0.12.0", files=files)
+    assert result.code == 1
+
+
+def test_compat_range_by_mcore_and_other_formats(command):
+    files = {"base.yaml": BASE, "child.yaml": CHILD}
+    arguments = ("compat", ".", "--mcore", "0.13.0..0.14.0", "--output-format")
+    assert json.loads(command(*arguments, "json", "--all", files=files).out) == [
+        {"file": "base.yaml", "0.13.1": "ok", "0.14.0": "ok"},
+        {"file": "child.yaml", "0.13.1": "RCL106", "0.14.0": "ok"},
+    ]
+    assert "| child.yaml | RCL106 | ok |" in command(*arguments, "markdown").out
+
+
+def test_compat_of_a_range_without_releases(command):
+    result = command("compat", ".", "--releases", "7..8", files={"a.yaml": BASE})
+    assert result.code == 2
+    assert "no release known is in 7..8" in result.err
+
+
+def test_compat_where_all_is_well(command):
+    result = command("compat", ".", "--releases", "0.14", files={"a.yaml": BASE})
+    assert result.out.startswith("Every recipe is ok everywhere. In use: megatron-core ")
