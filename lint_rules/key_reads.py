@@ -56,7 +56,7 @@ def read_of(node: ast.AST, scope: Scope, file: PythonFile) -> Read | None:
 def _shape(node: ast.Call, scope: Scope, file: PythonFile) -> tuple[str, ast.expr | None, list[ast.expr]]:
     """How a call reads: the form, what from, and its arguments from the key on. The form is empty for other calls."""
     function = node.func
-    if isinstance(function, ast.Name) and function.id != "getattr":
+    if isinstance(function, ast.Name) and any(_is_literal_key(argument, file) for argument in node.args[:2]):
         bound = file.names.value(function, scope)  # get = config.get
         if isinstance(bound, ast.Attribute) and bound.attr in _METHODS:
             if isinstance(bound.value, ast.Name) and bound.value.id == "dict":
@@ -72,6 +72,10 @@ def _shape(node: ast.Call, scope: Scope, file: PythonFile) -> tuple[str, ast.exp
             return (name, node.args[0], node.args[1:]) if node.args else ("", None, [])
         return name, function.value, node.args
     return "", None, []
+
+
+def _is_literal_key(node: ast.expr, file: PythonFile) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.rpartition(".")[2] in file.keys
 
 
 def is_key(text: str, container: ast.expr | None, scope: Scope, file: PythonFile) -> bool:

@@ -23,6 +23,10 @@ class Extras(NamedTuple):
     parameter_defaults: bool = False
 
 
+#: What stands in a line before a constant's value.
+_ASSIGNED = re.compile(r"\s*(\w+)\s*(?::[^=]*)?=\s*")
+
+
 class PythonFile:
     """A Python file with the answers that several rules need.
 
@@ -39,12 +43,21 @@ class PythonFile:
     @cached_property
     def nodes(self) -> list[Node]:
         """The expressions of every statement that names a key, or a constant that holds one, outermost first."""
-        keys = "|".join(map(re.escape, sorted(self.keys)))
-        constants = set(re.findall(rf"^[ \t]*(\w+)[^=\n]*=\s*[\"'](?:{keys})[\"']", self.python.text, re.MULTILINE))
+        constants = self._constants()
         if not self.extras.keys and not constants:
             return self.python.near()
-        words = "".join(rf"|\b{name}\b" for name in sorted(constants))
-        return self.python.near(re.compile(keys + words))
+        words = [*map(re.escape, sorted(self.keys)), *(rf"\b{name}\b" for name in sorted(constants))]
+        return self.python.near(re.compile("|".join(words)))
+
+    def _constants(self) -> set[str]:
+        """The variables that are set to a key's name."""
+        text = self.python.text
+        found = set()
+        for match in re.finditer(rf"[\"'](?:{'|'.join(map(re.escape, sorted(self.keys)))})[\"']", text):
+            before = _ASSIGNED.fullmatch(text, text.rfind("\n", 0, match.start()) + 1, match.start())
+            if before is not None:
+                found.add(before[1])
+        return found
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:

@@ -7,8 +7,8 @@ Why is this bad
     ``TransformerConfig.__post_init__`` raises ``ValueError``.
 
 Use instead
-    ``uniform`` cuts all layers into chunks of ``recompute_num_layers`` and keeps one input a chunk; ``block`` recomputes
-    the first ``recompute_num_layers`` layers of each pipeline stage and keeps the others' activations.
+    ``uniform`` cuts all layers into chunks of ``recompute_num_layers`` and keeps one input a chunk; ``block``
+    recomputes the first ``recompute_num_layers`` layers of each pipeline stage and keeps the others' activations.
 
 Fix
     The nearest valid name (unsafe: only the author knows what was meant).

@@ -1,8 +1,8 @@
 """A recompute module of a feature that is off.
 
 What it does
-    Reports ``moe_act`` without ``moe_grouped_gemm``, ``mla_up_proj`` without multi-latent attention, and the like, as the
-    Megatron-Core in use has them. At an open site only where the feature is switched off in so many words.
+    Reports ``moe_act`` without ``moe_grouped_gemm``, ``mla_up_proj`` without multi-latent attention, and the like, as
+    the Megatron-Core in use has them. At an open site only where the feature is switched off in so many words.
 
 Why is this bad
     ``TransformerConfig.__post_init__`` raises ``ValueError``.

@@ -1,8 +1,8 @@
 """Recomputation as such together with a feature that rules it out.
 
 What it does
-    Reports recomputation beside CPU offloading, CUDA graphs, expert-parallel overlap, saved activations distributed under
-    sequence parallelism, and whatever else the Megatron-Core in use refuses.
+    Reports recomputation beside CPU offloading, CUDA graphs, expert-parallel overlap, saved activations distributed
+    under sequence parallelism, and whatever else the Megatron-Core in use refuses.
 
 Why is this bad
     ``TransformerConfig.__post_init__`` raises ``ValueError`` or fails an assertion.

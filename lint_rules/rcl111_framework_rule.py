@@ -1,8 +1,8 @@
 """A setting that the framework's own checks refuse.
 
 What it does
-    Reports what a framework's argument checks forbid before Megatron-Core sees it: ``model_overrides`` that repeat a key
-    of ``megatron_cfg`` in NeMo-RL, and the like.
+    Reports what a framework's argument checks forbid before Megatron-Core sees it: ``model_overrides`` that repeat a
+    key of ``megatron_cfg`` in NeMo-RL, and the like.
 
 Why is this bad
     The framework raises an error, usually after the job has started.

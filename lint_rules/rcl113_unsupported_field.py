@@ -37,5 +37,5 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
             continue
         since = known[name]
         message = f"megatron-core {contract.version} has no {name}"
-        note = f"there is one from {since[0]} on" if since[1] is None else f"there is one from {since[0]} to {since[1]}"
+        note = f"there is one from {since['first']} " + (f"to {since['last']}" if "last" in since else "on")
         yield Finding("RCL113", message, setting.key, note, "delete it, or use such a release", (setting,))

@@ -1,8 +1,8 @@
 """A check of the Megatron-Core in use that has no rule of its own here.
 
 What it does
-    Reports, in Megatron-Core's words, a configuration that one of its checks refuses. A release newer than this linter may
-    have such checks: ``--mcore PATH`` reads them from its source.
+    Reports, in Megatron-Core's words, a configuration that one of its checks refuses. A release newer than this linter
+    may have such checks: ``--mcore PATH`` reads them from its source.
 
 Why is this bad
     ``TransformerConfig.__post_init__`` raises an error.

@@ -39,8 +39,8 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
     modules = site.effective.get("recompute_modules")
     setting = site.origin("recompute_modules")
     granularity = site.effective.get("recompute_granularity", None if site.closed else UNKNOWN)
-    if setting is None or modules is None or modules is UNKNOWN or granularity not in ("full", None):
-        return
+    if setting is None or not modules or modules is UNKNOWN or granularity not in ("full", None):
+        return  # an empty list asks for nothing
     if site.effective.get("moe_layer_recompute"):
         return  # it makes the granularity selective and adds to the list
     yield Finding(

@@ -1,8 +1,8 @@
 """A recompute setting with the value that is inherited anyway.
 
 What it does
-    Reports a key of a recipe that repeats what its parents give it. A recipe that restates a whole section, as published
-    examples do for their readers, is left alone.
+    Reports a key of a recipe that repeats what its parents give it. A recipe that restates a whole section, as
+    published examples do for their readers, is left alone.
 
 Why is this bad
     It hides what the recipe changes, and when the parent changes, this recipe silently stays behind.

@@ -1,8 +1,8 @@
 """A key that is nearly the name of a recompute setting.
 
 What it does
-    Reports keys such as ``recompute_module`` or ``recompute_granuarlity`` in a site's own mapping. Keys that Megatron-Core
-    or the framework has are never taken for another.
+    Reports keys such as ``recompute_module`` or ``recompute_granuarlity`` in a site's own mapping. Keys that
+    Megatron-Core or the framework has are never taken for another.
 
 Why is this bad
     Nobody reads them, and nobody says so.

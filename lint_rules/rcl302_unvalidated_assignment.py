@@ -2,7 +2,8 @@
 
 What it does
     Reports ``<config>.recompute_modules = value``, and its like, where only run time can tell the value, nothing after
-    it in the function validates the configuration, and the function does not check the value itself.
+    it in the function, or after the function is called in the same file, validates the configuration, and the function
+    does not check the value itself.
 
     What validates: ``finalize()``, ``validate()``, ``__post_init__()``, ``dataclasses.replace()``, functions whose
     names begin with ``validate`` or ``finalize``, making a new configuration from it, and what ``extend-validators``
@@ -28,7 +29,7 @@ from ..sources.python import Python, Scope
 from ..sources.python_query import last_name, parameters, path_of, unwrapped
 from .finding import Example, Finding
 from .python_file import PythonFile
-from .validation import Checks, is_validator, validated_later
+from .validation import Checks, finalized_later, is_validator, validated_later
 
 _HEAD = "def apply(model_cfg, config):\n"
 
@@ -54,10 +55,23 @@ VALID = (
         filename="a.py",
     ),
     Example(
+        f'{_HEAD}    model_cfg.recompute_modules = config["recompute_modules"]\n\n\n'
+        "def setup(config):\n    model_cfg = load(config)\n    apply(model_cfg, config)\n"
+        "    model_cfg.__post_init__()\n",
+        filename="a.py",
+    ),
+    Example(
         "class Model:\n    def __init__(self, modules):\n        self.recompute_modules = modules\n", filename="a.py"
     ),
 )
 INVALID = (
+    Example(
+        f'{_HEAD}    model_cfg.recompute_modules = config["recompute_modules"]\n\n\n'
+        "def setup(config):\n    model_cfg = load(config)\n    model_cfg.__post_init__()\n    apply(model_cfg, config)\n"
+        "    validate_training(config, model_cfg)\n",
+        (2,),
+        filename="a.py",
+    ),
     Example(f'{_HEAD}    model_cfg.recompute_modules = config["recompute_modules"]\n', (2,), filename="a.py"),
     Example(
         f'{_HEAD}    modules = config.get("recompute_modules")\n    if modules is not None:\n'
@@ -124,7 +138,33 @@ def _is_safe(target: ast.Attribute, value: ast.expr, scope: Scope, file: PythonF
         return True  # which refuses what is no number
     if _is_copied(target, inner) or _is_taken_over(target, inner, scope, file) or _is_container(target, scope):
         return True
-    return validated_later(target, scope, names, more) or Checks(scope, value, target, names, more).any()
+    if validated_later(target, scope, names, more) or Checks(scope, value, target, names, more).any():
+        return True
+    return _is_finalized_by_callers(target, scope, file)
+
+
+def _is_finalized_by_callers(target: ast.Attribute, scope: Scope, file: PythonFile) -> bool:
+    """Whether the configuration is a parameter, and whoever calls the function in this file finalizes what it gave."""
+    path = path_of(target)
+    if path is None or isinstance(scope, ast.Module):
+        return False
+    position = next((index for index, given in enumerate(parameters(scope)) if given.arg == path[0]), None)
+    if position is None:
+        return False
+    calls = [
+        (node, caller)
+        for node, _, caller in file.python.near(re.compile(rf"\b{re.escape(scope.name)}\("))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == scope.name
+    ]
+    verdicts = []
+    for call, caller in calls:
+        by_name = next((keyword.value for keyword in call.keywords if keyword.arg == path[0]), None)
+        given = by_name or (call.args[position] if position < len(call.args) else None)
+        if given is None:
+            return False
+        there = ast.copy_location(ast.Attribute(value=given, attr=target.attr, ctx=ast.Store()), call)
+        verdicts.append(finalized_later(there, caller, file.names, file.extras.validators))
+    return bool(verdicts) and all(verdicts)
 
 
 def _is_copied(target: ast.Attribute, value: ast.expr) -> bool:

@@ -33,6 +33,22 @@ def is_validator(call: ast.Call, more: tuple[str, ...]) -> bool:
     return name in _VALIDATORS or name in more or _VALIDATES.fullmatch(name) is not None
 
 
+def finalized_later(target: ast.Attribute, scope: Scope, names: Names, more: tuple[str, ...]) -> bool:
+    """Whether a method of the configuration itself is called after an assignment to it, one that validates it all.
+
+    A function that is merely called ``validate_...`` does not do: it may look at anything.
+    """
+    roots = _related(target, scope, names)
+    place = (target.end_lineno or 0, target.end_col_offset or 0)
+    return any(
+        isinstance(node, ast.Call)
+        and (node.end_lineno or 0, node.end_col_offset or 0) > place
+        and last_name(node.func) in {*_VALIDATORS, *more}
+        and not names_in(node.func).isdisjoint(roots)
+        for node in names.own(scope)
+    )
+
+
 def validated_later(target: ast.Attribute, scope: Scope, names: Names, more: tuple[str, ...]) -> bool:
     """Whether something after an assignment validates the configuration that it was made to.
 

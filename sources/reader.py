@@ -89,8 +89,8 @@ class Recent(dict[str, Any]):
 class Reader:
     """The files of one run.
 
-    Parents are read and parsed once and kept for those that follow. The files that are linted are not, so that memory does
-    not grow with their number; one that turns out to be a parent as well is read again.
+    Parents are read and parsed once and kept for those that follow. The files that are linted are not, so that memory
+    does not grow with their number; one that turns out to be a parent as well is read again.
 
     Paths are compared as :func:`os.path.normpath` writes them; a path stays relative where it was given so.
 

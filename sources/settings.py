@@ -85,8 +85,8 @@ def place(value: Value) -> Any:
 def find(value: Value, key: str) -> list[tuple[tuple[str, ...], Entry]]:
     """Every entry called ``key`` below ``value`` whose value is a mapping, with the path of keys that leads to it.
 
-    List items count as keys ``"0"``, ``"1"``, ... The result is kept with the mapping or list, so that a parent's part of
-    a configuration is searched once for all its children, and an alias once for all its uses.
+    List items count as keys ``"0"``, ``"1"``, ... The result is kept with the mapping or list, so that a parent's part
+    of a configuration is searched once for all its children, and an alias once for all its uses.
     """
     if not isinstance(value, (Mapping, Sequence)):
         return []

@@ -139,7 +139,8 @@ class World:
         old = self.values.get(event.name)
         if taken is None:
             unknown = Field((Piece(None, event.start, event.end, event.name),))
-            kept = old.fields if old and (event.append or event.array) and event.append else ()
+            adds = event.append or event.name in _names(event.words)  # A=("${A[@]}" more)
+            kept = old.fields if old and adds else ()
             self.values[event.name] = _Value((*kept, unknown), event.array or bool(old and old.array))
             return
         if event.weak and old is not None:

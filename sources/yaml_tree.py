@@ -130,6 +130,9 @@ def _syntax_error(error: yaml.YAMLError, path: str, text: str) -> Problem:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if mark is not None:
         line, column = mark.line + 1, mark.column + 1
+        lines = text.count("\n") + 1
+        if line > lines:  # libyaml counts a last line end that is not there
+            line, column = lines, len(text) - text.rfind("\n")
         reason = getattr(error, "problem", None) or getattr(error, "context", None) or "invalid YAML"
         context = getattr(error, "context", None)
         note = context if context and context != reason else ""

@@ -17,6 +17,14 @@ CORPUS = SHARED / "corpus"
 needs_corpus = pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of recipes is not beside this checkout")
 
 
+@pytest.fixture(autouse=True)
+def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lint as if no Megatron-Core were installed; the environment of the tests may have one, or none."""
+    from recompute_lint.schemas import detect
+
+    monkeypatch.setattr(detect, "installed", lambda: iter(()))
+
+
 @pytest.fixture
 def lint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[str, int, int, str]]]:
     """Write files and lint them: ``lint({"a.yaml": text}, mcore="0.16.1") -> [(path, line, column, code), ...]``."""

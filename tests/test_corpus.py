@@ -17,7 +17,7 @@ pytestmark = needs_corpus
 
 
 def findings(paths: list[str]) -> list[tuple[str, int, int, str]]:
-    linter = Linter(Configurations({}, isolated=True))
+    linter = Linter(Configurations({"mcore": "0.16.1"}, isolated=True))
     report = linter.run(linter.files(paths))
     return [(d.span.path, d.span.line, d.span.column, d.code) for d in report.diagnostics]
 

@@ -110,8 +110,11 @@ def follow(
     if ids is not None and ids.value is not None:
         if ids.value is not UNKNOWN:
             refused.extend(_layer_ids(ids, settings, effective, closed=applied.closed))
-        # Megatron-Core's checks see no granularity then
-        effective.update(dict.fromkeys(("recompute_granularity", "recompute_method", "recompute_num_layers"), UNKNOWN))
+        # Megatron-Core's checks see no granularity then; one that is none, both refuse
+        hidden = ["recompute_method", "recompute_num_layers"]
+        if ids.value is not UNKNOWN or effective.get("recompute_granularity") in (None, "full", "selective"):
+            hidden.append("recompute_granularity")
+        effective.update(dict.fromkeys(hidden, UNKNOWN))
     return Site(
         "primus",
         path,

@@ -42,8 +42,10 @@ _NEEDED = ("recompute_method", "recompute_num_layers")
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each list or string with recompute flags."""
+    if not _NEEDLES.search(document.text):  # before it is parsed
+        return None
     python = document.python
-    if not isinstance(python, Python) or not _NEEDLES.search(python.text):
+    if not isinstance(python, Python):
         return None
     nodes = python.near(_NEEDLES)
     parents = {node: parent for node, parent, _ in nodes}

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jsonschema import Draft202012Validator
+
 from recompute_lint.schemas.screen import UnknownKeyword, matches
 
 Config = dict[str, Any]

@@ -60,7 +60,7 @@ def test_show_nothing(command):
 def test_show_broken(command):
     result = command("show", "a.yaml", files={"a.yaml": "megatron_cfg: {recompute_granularity: full"})
     assert result.code == 1
-    assert "a.yaml:1:44: RCL901" in result.err
+    assert "a.yaml:1:43: RCL901" in result.err
 
 
 # ---- explain

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from recompute_lint.sources import facts
 
 DENSE = {"model_type": "llama", "num_hidden_layers": 32}

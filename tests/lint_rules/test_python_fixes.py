@@ -6,6 +6,7 @@ import ast
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from recompute_lint.hooks.fix import apply
 from recompute_lint.lint_rules import python_check
 from recompute_lint.schemas import store

@@ -14,11 +14,6 @@ from tests.conftest import write
 CONFIG = "megatron/core/transformer/transformer_config.py"
 
 
-@pytest.fixture(autouse=True)
-def nothing_installed(monkeypatch):
-    monkeypatch.setattr(detect, "installed", lambda: iter(()))
-
-
 def found(root: Path) -> tuple[str, str, bool]:
     choice = choose("", str(root), cache=False)
     return choice.contract.version, choice.reason, choice.assumed
@@ -89,7 +84,7 @@ def test_a_folder_without_megatron(tmp_path):
         choose(str(tmp_path), str(tmp_path), cache=False)
 
 
-MINIMAL = '''
+MINIMAL = """
 from dataclasses import dataclass
 from typing import Optional
 
@@ -104,7 +99,7 @@ class TransformerConfig(ModelParallelConfig):
         super().__post_init__()
         if self.recompute_granularity not in (None, "full", "half"):
             raise ValueError("recompute_granularity must be full or half")
-'''
+"""
 TREE = {
     CONFIG: MINIMAL,
     "megatron/core/model_parallel_config.py": (
@@ -152,7 +147,9 @@ def test_what_is_derived_is_kept_by_content(tmp_path, monkeypatch):
 
 
 def test_project_root(tmp_path):
-    write(tmp_path, {"repo/.git/HEAD": "", "repo/sub/pyproject.toml": "", "repo/sub/deep/a.yaml": "", "lone/b.yaml": ""})
+    write(
+        tmp_path, {"repo/.git/HEAD": "", "repo/sub/pyproject.toml": "", "repo/sub/deep/a.yaml": "", "lone/b.yaml": ""}
+    )
     assert detect.project_root(str(tmp_path / "repo/sub/deep/a.yaml")) == str(tmp_path / "repo")
     assert detect.project_root(str(tmp_path / "lone/b.yaml")) == str(tmp_path / "lone")
 

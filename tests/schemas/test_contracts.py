@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+
 from recompute_lint.schemas.derive import derive
 from recompute_lint.schemas.screen import UnknownKeyword, matches
-
 from tools.update_contracts import CONTRACTS, DEFAULT_CACHE, GUARDS, dumps, guard_lines
 
 INDEX = json.loads((CONTRACTS / "index.json").read_text(encoding="utf-8"))
@@ -124,3 +126,36 @@ def test_guard_lines_tell_guards_apart():
     assert len(set(lines)) == len(contract["allOf"]) == 22
     digest = hashlib.sha256(json.dumps(contract["allOf"][0], sort_keys=True).encode()).hexdigest()[:16]
     assert lines[0] == f"0.16.0.json RCL109 transformer_config.py#L1150 {digest}"
+
+
+@pytest.mark.parametrize("release", INDEX["releases"])
+def test_every_guard_that_names_a_recompute_field_is_there(release):
+    """A check of completeness that shares nothing with ``derive``: the tests around each raise, by name."""
+    path = CACHE / release / "megatron" / "core" / "transformer" / "transformer_config.py"
+    if not path.is_file():
+        pytest.skip(f"{CACHE} has no source of {release}")
+    shipped = {int(b["x-source"].rpartition("#L")[2]) for b in load(INDEX["releases"][release])["allOf"]}
+    assert set(guards_by_name(ast.parse(path.read_text(encoding="utf-8")))) == shipped
+
+
+def guards_by_name(tree: ast.Module) -> Iterator[int]:
+    """The lines of the raises and asserts in ``__post_init__`` whose tests name a recompute field."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == "__post_init__":
+            yield from _guards_in(node.body, named=False)
+
+
+def _guards_in(body: list[ast.stmt], named: bool) -> Iterator[int]:
+    for statement in body:
+        if isinstance(statement, (ast.If, ast.For)):
+            inner = named or _names_recompute(statement.test if isinstance(statement, ast.If) else statement.iter)
+            yield from _guards_in([*statement.body, *statement.orelse], inner)
+        elif (isinstance(statement, ast.Raise) and named) or (
+            isinstance(statement, ast.Assert) and (named or _names_recompute(statement.test))
+        ):
+            yield statement.lineno
+
+
+def _names_recompute(node: ast.expr) -> bool:
+    names = [part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)]
+    return any("recompute" in name or name == "distribute_saved_activations" for name in names)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from recompute_lint.schemas.derive import NotMegatron, derive
 from recompute_lint.schemas.screen import matches
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
-from recompute_lint.schemas import store
 from referencing import Registry, Resource
+
+from recompute_lint.schemas import store
 
 from ..conftest import CORPUS, ROOT, needs_corpus
 

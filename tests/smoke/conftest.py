@@ -3,6 +3,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from recompute_lint.hooks.smoke.request import GIB, SmokeOptions, SmokeSite
 
 #: A small dense decoder of the usual kind; small enough that "scaled down" is nearly what it is.

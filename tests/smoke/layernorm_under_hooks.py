@@ -10,6 +10,7 @@ import os
 os.environ["TORCHDYNAMO_DISABLE"] = "1"
 
 import torch
+
 from recompute_lint.hooks.smoke import cpu_standins, measure, model, ranks, trial
 
 SETTINGS = {

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from recompute_lint.hooks.smoke import bench, cli, predict, run, sizes, smoke
 from recompute_lint.hooks.smoke.request import SmokeOptions
 

@@ -1,6 +1,7 @@
 from fractions import Fraction
 
 import pytest
+
 from recompute_lint.hooks.smoke import polynomial
 
 POINTS = [{"s": s, "h": h} for s in (2, 3, 5) for h in (4, 7, 9)]

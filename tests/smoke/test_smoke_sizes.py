@@ -1,6 +1,7 @@
 import json
 
 import pytest
+
 from recompute_lint.hooks.smoke import bench, predict, sizes
 from recompute_lint.hooks.smoke.request import SmokeOptions, UsageError
 

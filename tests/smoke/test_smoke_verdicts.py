@@ -9,6 +9,7 @@ import venv
 from pathlib import Path
 
 import pytest
+
 from recompute_lint.hooks.smoke import cli, smoke
 from recompute_lint.hooks.smoke.request import GIB
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from recompute_lint.sources import python_cst
 from recompute_lint.sources.model import Problem, Span
 from recompute_lint.sources.prose import Places, of_python, of_yaml

@@ -124,7 +124,32 @@ def test_alias_bomb_ends(lint):
 
 
 PLAIN = st.sampled_from(
-    "yes No on OFF true False null ~ Null 1 0 010 0x1f 0b1 1_000 1e3 1.5 .5 1.0e-3 .inf .nan -1 full 2001-01-01".split()
+    [
+        "yes",
+        "No",
+        "on",
+        "OFF",
+        "true",
+        "False",
+        "null",
+        "~",
+        "Null",
+        "1",
+        "0",
+        "010",
+        "0x1f",
+        "0b1",
+        "1_000",
+        "1e3",
+        "1.5",
+        ".5",
+        "1.0e-3",
+        ".inf",
+        ".nan",
+        "-1",
+        "full",
+        "2001-01-01",
+    ]
 ) | st.text("abefnoty0123456789.-_xy", min_size=1, max_size=8)
 
 
@@ -143,7 +168,9 @@ def test_scalars_are_what_pyyaml_makes_of_them(text):
 
 TREES = st.recursive(
     st.none() | st.booleans() | st.integers(-99, 99) | st.text("ab: #,[]{}&*!|>'\"%@`-?\n", max_size=6),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", min_size=1, max_size=3), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", min_size=1, max_size=3), inner, max_size=3)
+    ),
     max_leaves=12,
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from recompute_lint.sources.dialects import launch_script
 from recompute_lint.sources.model import UNKNOWN, Site
 from recompute_lint.sources.reader import Document, Reader
@@ -222,6 +223,14 @@ def test_an_empty_default_is_a_placeholder(lint) -> None:
         'IDS=${IDS:-}\nprimus-cli train --config a.yaml --recompute_layer_ids "$IDS" --recompute_granularity full\n'
     )
     assert lint({"run.sh": script}) == []
+
+
+def test_a_branch_that_adds_to_what_there_is(lint) -> None:
+    script = (
+        "ARGS=(--recompute-granularity fulll)\nif [ $PROFILE = 1 ]; then\n"
+        '  ARGS=("${ARGS[@]}" --profile)\nfi\npython train.py "${ARGS[@]}"\n'
+    )
+    assert lint({"run.sh": script}) == [("run.sh", 1, 31, "RCL101")]
 
 
 def test_a_number_that_a_branch_assigns(lint) -> None:
