@@ -137,7 +137,8 @@ class _Literals:
         known: dict[Path, dict[str, Setting]] = {}
         for statement in body:
             observed = _observes(statement)
-            for path in [path for path in known if observed or _may_change(statement, path)]:
+            touched = _touched(statement) if known and not observed else set()
+            for path in [path for path in known if observed or _is_part_of_any(path, touched)]:
                 yield from self._run(path, known.pop(path))
             inner = list(_blocks(statement))
             for below in inner:
@@ -279,23 +280,20 @@ def _observes(statement: ast.stmt) -> bool:
     return isinstance(statement, (ast.Assert, ast.Return))
 
 
-def _may_change(statement: ast.stmt, path: Path) -> bool:
-    """Whether a statement hands the configuration at ``path`` to somebody, or puts another in its place."""
+def _touched(statement: ast.stmt) -> set[Path]:
+    """What a statement hands to somebody who may change it, or puts another in the place of."""
+    found: list[Path | None] = []
     for node in ast.walk(statement):
         if isinstance(node, ast.Call):
-            given = [*node.args, *(keyword.value for keyword in node.keywords)]
+            found.extend(map(path_of, node.args))
+            found.extend(path_of(keyword.value) for keyword in node.keywords)
             if isinstance(node.func, ast.Attribute):
-                given.append(node.func.value)
-            if any(_holds(path_of(argument), path) for argument in given):
-                return True
+                found.append(path_of(node.func.value))
         elif isinstance(node, ast.Assign):
-            for target in node.targets:
-                found = path_of(target)
-                if found is not None and path[: len(found)] == found:
-                    return True
-    return False
+            found.extend(map(path_of, node.targets))
+    return {path for path in found if path is not None}
 
 
-def _holds(given: Path | None, path: Path) -> bool:
-    """Whether a chain names the configuration, something that holds it, or a part of it that is an object."""
-    return given is not None and path[: len(given)] == given
+def _is_part_of_any(path: Path, others: set[Path]) -> bool:
+    """Whether one of the chains names the object at ``path``, or something that holds it."""
+    return any(path[:length] in others for length in range(1, len(path) + 1))
