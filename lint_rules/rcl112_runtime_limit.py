@@ -118,7 +118,9 @@ def _layout(site: Site, field: str) -> Any:
 
 def _uneven_chunks(site: Site, release: tuple[int, ...]) -> Iterator[Finding]:
     size = site.effective.get("recompute_num_layers")
-    if release >= (0, 17) or site.effective.get("recompute_method") != "uniform" or not _whole(size) or size == 1:
+    if release >= (0, 17) or site.effective.get("recompute_method") != "uniform":
+        return
+    if not isinstance(size, int) or not _whole(size) or size == 1:
         return
     layers = _stage(site)
     if layers is None or layers % size == 0:

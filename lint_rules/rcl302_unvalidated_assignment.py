@@ -67,8 +67,8 @@ VALID = (
 INVALID = (
     Example(
         f'{_HEAD}    model_cfg.recompute_modules = config["recompute_modules"]\n\n\n'
-        "def setup(config):\n    model_cfg = load(config)\n    model_cfg.__post_init__()\n    apply(model_cfg, config)\n"
-        "    validate_training(config, model_cfg)\n",
+        "def setup(config):\n    model_cfg = load(config)\n    model_cfg.__post_init__()\n"
+        "    apply(model_cfg, config)\n    validate_training(config, model_cfg)\n",
         (2,),
         filename="a.py",
     ),

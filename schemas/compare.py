@@ -61,9 +61,7 @@ def _guards(old: Contract, new: Contract) -> tuple[list[Guard], list[Guard], lis
                 left.remove(twin)
                 right.remove(guard)
     changed = [
-        (before, after)
-        for before, after in pairs
-        if before.condition != after.condition and before.code != "RCL106"
+        (before, after) for before, after in pairs if before.condition != after.condition and before.code != "RCL106"
     ]
     return right, left, sorted(changed, key=lambda pair: new.guards.index(pair[1]))
 

@@ -20,9 +20,7 @@ _LOCKED = (
     r'(?m)^\[\[package\]\]\s+name\s*=\s*"megatron[-_]core"\s+(?:version\s*=\s*"(?P<version>[^"]+)")?'
     r'(?:\s*source\s*=\s*\{[^}\n]*(?:editable|directory|path)\s*=\s*"(?P<path>[^"]+)")?'
 )
-_PINNED = (
-    r"""(?im)(?:^|["'\s])megatron[-_.]core\s*(?:\[[^\]]*\])?\s*(?P<spec>(?:[=<>!~]=?=?\s*[\w.*+!]+\s*,?\s*)+)"""
-)
+_PINNED = r"""(?im)(?:^|["'\s])megatron[-_.]core\s*(?:\[[^\]]*\])?\s*(?P<spec>(?:[=<>!~]=?=?\s*[\w.*+!]+\s*,?\s*)+)"""
 _REFERENCE = r"Megatron-LM(?:\.git)?@core_[rv](?P<version>\d+\.\d+\.\d+)"
 _SUBMODULE = r"(?m)^\s*path\s*=\s*(?P<path>.+?)\s*$"
 

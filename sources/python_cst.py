@@ -85,7 +85,7 @@ class _Lowering:
 
     def _FunctionDef(self, node: cst.FunctionDef) -> ast.stmt:
         kind = ast.AsyncFunctionDef if node.asynchronous else ast.FunctionDef
-        return kind(
+        return kind(  # pyrefly: ignore[unexpected-keyword]  # type_params came with Python 3.12
             name=node.name.value,
             args=self._parameters(node.params),
             body=self.block(node.body),
@@ -96,7 +96,7 @@ class _Lowering:
         )
 
     def _ClassDef(self, node: cst.ClassDef) -> ast.stmt:
-        return ast.ClassDef(
+        return ast.ClassDef(  # pyrefly: ignore[unexpected-keyword]  # type_params came with Python 3.12
             name=node.name.value,
             bases=[self.expression(argument.value) for argument in node.bases],
             keywords=[self._keyword(argument) for argument in node.keywords],

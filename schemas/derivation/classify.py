@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import logic
-from .logic import FALSY, Condition, Constraint
+from .constraints import FALSY, Constraint, key
+from .logic import Condition
 
 GRANULARITY = "recompute_granularity"
 METHOD = "recompute_method"
@@ -48,7 +49,7 @@ class Traits:
 
     def missing(self, name: str) -> bool:
         """Whether the guard is about a field that isn't set."""
-        return self.tests(name) and all(c.allowed == {logic.key(None)} for c in self.constraints[name])
+        return self.tests(name) and all(c.allowed == {key(None)} for c in self.constraints[name])
 
     def off(self, name: str) -> bool:
         """Whether the guard is only violated where a field is not set, or false."""
@@ -56,7 +57,7 @@ class Traits:
 
     def set(self, name: str) -> bool:
         """Whether the guard is about a field that is set, whatever to."""
-        return self.tests(name) and all(c.excluded == {logic.key(None)} for c in self.constraints[name])
+        return self.tests(name) and all(c.excluded == {key(None)} for c in self.constraints[name])
 
     def not_among(self, name: str) -> bool:
         """Whether the guard is about a field whose value is none of a list."""
@@ -122,6 +123,6 @@ def _possible(condition: Condition, known: dict[str, Any]) -> bool:
     """Whether a condition can hold where some fields have the values given."""
 
     return any(
-        all(name not in known or constraint.holds(logic.key(known[name])) for name, constraint in conjunction)
+        all(name not in known or constraint.holds(key(known[name])) for name, constraint in conjunction)
         for conjunction in logic.disjuncts(condition)
     )

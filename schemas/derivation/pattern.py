@@ -7,10 +7,13 @@ an unknown value is no violation.
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterable
 from typing import Any
 
 from . import logic
-from .logic import Condition, Constraint, Key
+from .constraints import Atom, Conjunction, Constraint, Key, unkey
+from .logic import Condition
 
 #: A conjunction of conditions is multiplied out up to this many disjuncts, and kept as ``allOf`` beyond.
 _MOST_DISJUNCTS = 12
@@ -58,12 +61,12 @@ def _pair_to_join(conditions: list[Condition]) -> tuple[int, int, Condition] | N
     return None
 
 
-def _disjunction(disjuncts: tuple[logic.Conjunction, ...]) -> dict[str, Any]:
+def _disjunction(disjuncts: tuple[Conjunction, ...]) -> dict[str, Any]:
     options = sorted(map(_conjunction, disjuncts), key=lambda option: (len(repr(option)), repr(option)))
     return options[0] if len(options) == 1 else {"anyOf": options}
 
 
-def _conjunction(conjunction: logic.Conjunction) -> dict[str, Any]:
+def _conjunction(conjunction: Conjunction) -> dict[str, Any]:
     ordered = sorted(conjunction, key=repr)
     fields = {name: _constraint(constraint) for name, constraint in ordered if logic.related(name) is None}
     parts = [{"required": list(fields), "properties": fields}] if fields else []
@@ -74,7 +77,7 @@ def _conjunction(conjunction: logic.Conjunction) -> dict[str, Any]:
     return parts[0] if len(parts) == 1 else {"allOf": parts}
 
 
-def _relation(left: str, right: str, atom: logic.Atom, wanted: bool) -> dict[str, Any]:
+def _relation(left: str, right: str, atom: Atom, wanted: bool) -> dict[str, Any]:
     """A relation between two fields: what it asks of the left one, for each value of the right one."""
     options = []
     for size in range(1, logic.LARGEST_DIVISOR + 1):
@@ -84,7 +87,7 @@ def _relation(left: str, right: str, atom: logic.Atom, wanted: bool) -> dict[str
     return {"anyOf": options}
 
 
-def _divided(atom: logic.Atom, divisor: int) -> dict[str, Any]:
+def _divided(atom: Atom, divisor: int) -> dict[str, Any]:
     if atom.test == "multiple":
         return {"type": "number", "multipleOf": divisor}
     sign, number = atom.argument
@@ -116,8 +119,8 @@ def _constraint(constraint: Constraint) -> dict[str, Any]:
 def _among(items: frozenset[Key]) -> dict[str, Any]:
     known = sorted(items, key=lambda item: (_TYPE_ORDER.index(item[0]), repr(item[1])))
     if len(known) == 1:
-        return {"const": _list(logic.unkey(known[0]))}
-    return {"enum": [_list(logic.unkey(item)) for item in known]}
+        return {"const": _list(unkey(known[0]))}
+    return {"enum": [_list(unkey(item)) for item in known]}
 
 
 _TYPE_ORDER = ("null", "boolean", "number", "string", "array")
@@ -139,7 +142,7 @@ def _atom(test: str, argument: Any) -> dict[str, Any]:
             name = test.removeprefix("item-")
             return {"anyOf": [_atom(name, argument), _atom(f"split-{name}", argument)]}
         case "split-has":
-            return {"type": "string", "pattern": logic.split_pattern([argument])}
+            return {"type": "string", "pattern": _split_pattern([argument])}
         case "split-outside":
             return {"type": "string", "pattern": _split_outside(argument)}
         case "compare":
@@ -153,4 +156,9 @@ _BOUNDS = {"<": "exclusiveMaximum", "<=": "maximum", ">": "exclusiveMinimum", ">
 
 def _split_outside(known: tuple[str, ...]) -> str:
     """A regular expression for a comma-separated string with an item that is none of some."""
-    return f"(^|,)(?!{logic.split_pattern(known).removeprefix('(^|,)')})" if known else ""
+    return f"(^|,)(?!{_split_pattern(known).removeprefix('(^|,)')})" if known else ""
+
+
+def _split_pattern(items: Iterable[str]) -> str:
+    """A regular expression for a comma-separated string that holds one of some items."""
+    return f"(^|,)({'|'.join(re.escape(item) for item in items)})(,|$)"

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from . import logic
+from .constraints import COMPARISONS
 from .logic import FALSE, TRUE, Condition
 
 
@@ -275,7 +276,7 @@ def compare(value: Value, sign: str, number: float) -> Condition:
     """When a value stands in an order relation (``<``, ``<=``, ``>``, ``>=``) to a number."""
     match value:
         case Const(constant):
-            return TRUE if logic.COMPARISONS[sign](constant, number) else FALSE
+            return TRUE if COMPARISONS[sign](constant, number) else FALSE
         case Field(name):
             return logic.passes(name, "compare", (sign, number))
         case Division(left, right, remainder=False):

@@ -392,7 +392,8 @@ def test_runs_from_the_checkout_as_a_module():
 def test_lint_path_imports_nothing_heavy(tmp_path):
     (tmp_path / "a.yaml").write_text(GOOD)
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from recompute_lint.hooks.cli import main; main(['a.yaml', '-q']);"
+        "import sys; sys.path.insert(0, sys.argv[1]); from recompute_lint.hooks.cli import main;"
+        "main(['a.yaml', '-q']);"
         "print(sorted({'jsonschema', 'libcst', 'omegaconf', 'pathspec', 'torch', 'dataclasses', 'shutil', 'tomllib'}"
         " & set(sys.modules)))"
     )

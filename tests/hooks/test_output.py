@@ -79,7 +79,8 @@ def test_json_of_nothing(command):
 def test_github(command):
     first, second = run(command, "--output-format", "github").out.splitlines()
     assert first.startswith(
-        "::error title=recompute-lint (RCL106 unknown-module),file=recipes/a.yaml,line=5,col=38,endLine=5,endColumn=47::"
+        "::error title=recompute-lint (RCL106 unknown-module),file=recipes/a.yaml,"
+        "line=5,col=38,endLine=5,endColumn=47::"
     )
     assert second.startswith("::warning ")
     assert "%0A" in first
