@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .model import UNKNOWN, Dropped, Refused, Setting
+from .model import UNKNOWN, Dropped, Refused, Setting, Site, Span
 
 ARGUMENTS = "megatron/training/arguments.py"
 
@@ -49,6 +49,34 @@ class Applied(NamedTuple):
     refused: tuple[Refused, ...]
     dropped: tuple[Dropped, ...]
     closed: bool
+
+
+def site_of(
+    dialect: str,
+    path: str,
+    where: str,
+    anchor: Span,
+    settings: dict[str, Setting],
+    applied: Applied,
+    *,
+    spelling: str = "_",
+) -> Site:
+    """The site of arguments that were followed; the fields are :class:`~.model.Site`'s."""
+    return Site(
+        dialect,
+        path,
+        where,
+        anchor,
+        settings,
+        applied.effective,
+        applied.origins,
+        closed=applied.closed,
+        dropped=applied.dropped,
+        refused=applied.refused,
+        own_keys=OWN_KEYS,
+        source=ARGUMENTS,
+        spelling=spelling,
+    )
 
 
 def apply(settings: dict[str, Setting], *, closed: bool, flags: bool) -> Applied:

@@ -107,6 +107,8 @@ def test_a_typo_in_a_parent_is_found_through_its_child(copy, monkeypatch):
         lines = parent.read_text().split("\n")
         line = lines.index("    activation_checkpointnig: true", lines.index("  megatron_cfg:")) + 1
         assert (str(parent), line, 5, "RCL206") in findings(["nemo-rl"])
-        assert (child, 1, 1, "RCL206") in findings([child])
+        (shown,) = findings([child])
+        assert (shown[0], shown[3]) == (child, "RCL206")
+        assert Path(child).read_text().split("\n")[shown[1] - 1].startswith("defaults:")
     finally:
         parent.write_text(before)

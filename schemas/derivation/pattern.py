@@ -140,7 +140,9 @@ def _atom(test: str, argument: Any) -> dict[str, Any]:
             return {"type": "array", "contains": {"not": {"enum": list(argument)}}}
         case "item-has" | "item-outside":
             name = test.removeprefix("item-")
-            return {"anyOf": [_atom(name, argument), _atom(f"split-{name}", argument)]}
+            # An empty string is an empty list, not a list of an empty string.
+            text = {**_atom(f"split-{name}", argument), **({"minLength": 1} if name == "outside" else {})}
+            return {"anyOf": [_atom(name, argument), text]}
         case "split-has":
             return {"type": "string", "pattern": _split_pattern([argument])}
         case "split-outside":

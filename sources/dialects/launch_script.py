@@ -22,7 +22,7 @@ from typing import Any
 
 from ..flags import Flag, Line, Word, settings_of, take_apart
 from ..hydra import Override, override, parse
-from ..megatron_args import ARGUMENTS, OWN_KEYS, apply
+from ..megatron_args import apply, site_of
 from ..model import Setting, Site, Span
 from ..reader import Document, Reader
 from ..settings import RECOMPUTE_KEYS
@@ -155,21 +155,7 @@ def of_flags(line: Line, words: list[str], anchor: Span, path: str) -> Site:
     settings = settings_of(flags)
     known = line.complete and any(_PROGRAM.search(word) for word in words)
     applied = apply(settings, closed=known, flags=True)
-    return Site(
-        "launch-script",
-        path,
-        _named(words),
-        anchor,
-        settings,
-        applied.effective,
-        applied.origins,
-        closed=applied.closed,
-        dropped=applied.dropped,
-        refused=applied.refused,
-        own_keys=OWN_KEYS,
-        source=ARGUMENTS,
-        spelling="-",
-    )
+    return site_of("launch-script", path, _named(words), anchor, settings, applied, spelling="-")
 
 
 _FLAG_NAME = re.compile(r"[A-Za-z]\w*$")

@@ -17,7 +17,7 @@ import re
 from typing import Any
 
 from ..flags import LISTS, number
-from ..megatron_args import ARGUMENTS, OWN_KEYS, Applied, apply
+from ..megatron_args import apply, site_of
 from ..model import UNKNOWN, Setting, Site, Span
 from ..reader import Document, Reader
 from ..search import child, cut
@@ -53,7 +53,9 @@ def _of_arguments(path: str, name: str, mapping: Mapping) -> Site:
         if key.startswith("--"):
             made = _argument(key[2:].replace("-", "_"), entry)
             settings[made.name] = made
-    return _site(path, name, mapping.span, settings, apply(settings, closed=True, flags=True), "-")
+    return site(
+        "megatron-lm", path, name, mapping.span, settings, apply(settings, closed=True, flags=True), spelling="-"
+    )
 
 
 def _argument(name: str, entry: Entry) -> Setting:
@@ -81,22 +83,6 @@ def _of_yaml(path: str, root: Mapping, model: Mapping) -> Site:
     for name, value in settings.items():
         if isinstance(value.value, str) and "${" in value.value:
             settings[name] = value._replace(value=UNKNOWN, computed=True)
-    return _site(path, "language_model", model.span, settings, apply(settings, closed=True, flags=False), "_")
-
-
-def _site(path: str, where: str, anchor: Span, settings: dict[str, Setting], applied: Applied, spelling: str) -> Site:
-    return Site(
-        "megatron-lm",
-        path,
-        where,
-        anchor,
-        settings,
-        applied.effective,
-        applied.origins,
-        closed=applied.closed,
-        dropped=applied.dropped,
-        refused=applied.refused,
-        own_keys=OWN_KEYS,
-        source=ARGUMENTS,
-        spelling=spelling,
+    return site_of(
+        "megatron-lm", path, "language_model", model.span, settings, apply(settings, closed=True, flags=False)
     )

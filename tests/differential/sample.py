@@ -224,7 +224,7 @@ def _mentioned(name: str, field: dict[str, Any], contract: dict[str, Any]) -> li
         lists = [list(group) for size in (0, 1, 2) for group in itertools.permutations(items, size)]
         values += lists[: len(items) + 1] * 4 + lists[len(items) + 1 :][::3]
         if "string" in types:
-            values += [",".join(each) for each in lists if each]
+            values += [",".join(each) for each in lists]
     return values
 
 
