@@ -53,7 +53,7 @@ def _of_arguments(path: str, name: str, mapping: Mapping) -> Site:
         if key.startswith("--"):
             made = _argument(key[2:].replace("-", "_"), entry)
             settings[made.name] = made
-    return site(
+    return site_of(
         "megatron-lm", path, name, mapping.span, settings, apply(settings, closed=True, flags=True), spelling="-"
     )
 
