@@ -1,10 +1,15 @@
 import importlib.util
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from recompute_lint.hooks.smoke.request import GIB, SmokeOptions, SmokeSite
+from tools.update_contracts import DEFAULT_CACHE, source_of
+
+#: Where ``tools/update_contracts.py`` keeps the sources of releases.
+CACHE = Path(os.environ.get("RECOMPUTE_LINT_MCORE", DEFAULT_CACHE))
 
 #: A small dense decoder of the usual kind; small enough that "scaled down" is nearly what it is.
 DENSE = {
@@ -67,13 +72,13 @@ def options():
 
 @pytest.fixture
 def release():
-    """The folder of an unzipped megatron-core wheel; skips where it isn't there."""
+    """The folder of a release's source, which is downloaded if it isn't there; skips where it can't be had."""
 
     def find(version):
-        folder = os.environ.get("RECOMPUTE_LINT_MCORE_WHEELS")
-        if not folder or not (Path(folder) / version / "megatron" / "core").is_dir():
-            pytest.skip(f"RECOMPUTE_LINT_MCORE_WHEELS names no folder with {version}/megatron/core in it")
-        return str(Path(folder) / version)
+        try:
+            return str(source_of(version, CACHE))
+        except (OSError, subprocess.CalledProcessError) as error:
+            pytest.skip(f"megatron-core {version} can't be had: {error}")
 
     return find
 
