@@ -37,9 +37,14 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("releases", nargs="*", help="releases to add to those of the index")
     parser.add_argument("--cache", type=Path, default=DEFAULT_CACHE, help="folder for downloads (default: %(default)s)")
+    parser.add_argument("--download-only", action="store_true", help="only fill the cache; the tests want it filled")
     arguments = parser.parse_args(argv)
     known = json.loads((CONTRACTS / "index.json").read_text(encoding="utf-8"))["releases"]
     releases = sorted({*known, *arguments.releases}, key=as_numbers)
+    if arguments.download_only:
+        for release in releases:
+            source_of(release, arguments.cache)
+        return 0
     contracts = {release: derive(source_of(release, arguments.cache), release) for release in releases}
     files = files_of(contracts)
     for old in CONTRACTS.glob("*.json"):
@@ -81,7 +86,8 @@ def source_of(release: str, cache: Path) -> Path:
         wheel = subprocess.run([*command, "--only-binary=:all:", "--dest", scratch, wanted], check=False)
         if wheel.returncode == 0:
             with zipfile.ZipFile(next(Path(scratch).glob("*.whl"))) as archive:
-                archive.extractall(folder)
+                archive.extractall(Path(scratch, "tree"))
+            _move(Path(scratch, "tree", "megatron"), folder / "megatron")
             return folder
         # Some releases have no wheel. Pip insists on running the build of a source distribution, which may fail; what
         # it unpacked before that stays with --no-clean.
@@ -95,8 +101,17 @@ def source_of(release: str, cache: Path) -> Path:
         found = next(Path(scratch).glob("**/megatron/core/transformer/transformer_config.py"), None)
         if found is None:
             raise subprocess.CalledProcessError(wheel.returncode, command)
-        found.parents[2].rename(folder / "megatron")
+        _move(found.parents[2], folder / "megatron")
     return folder
+
+
+def _move(tree: Path, place: Path) -> None:
+    """Put a whole tree in its place at once; another process may have been faster."""
+    try:
+        tree.rename(place)
+    except OSError:
+        if not place.is_dir():
+            raise
 
 
 def files_of(contracts: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
