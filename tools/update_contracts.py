@@ -83,7 +83,8 @@ def source_of(release: str, cache: Path) -> Path:
     with tempfile.TemporaryDirectory(dir=cache) as scratch:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--ignore-requires-python"]
         wanted = f"megatron-core=={release}"
-        wheel = subprocess.run([*command, "--only-binary=:all:", "--dest", scratch, wanted], check=False)
+        binary = [*command, "--only-binary=:all:", "--dest", scratch, wanted]
+        wheel = subprocess.run(binary, check=False, stderr=subprocess.DEVNULL)
         if wheel.returncode == 0:
             with zipfile.ZipFile(next(Path(scratch).glob("*.whl"))) as archive:
                 archive.extractall(Path(scratch, "tree"))
