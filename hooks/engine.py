@@ -36,6 +36,22 @@ class Report(NamedTuple):
     lines: dict[str, list[str]]
 
 
+class Part(NamedTuple):
+    """What was found in some of the files."""
+
+    found: list[Raw]
+    #: How many sites they have.
+    sites: int
+    #: What the contracts were chosen by: the release asked for, and the project's folder.
+    chosen: list[tuple[str, str]]
+    #: What each file with a site was read as.
+    read_as: list[str]
+
+
+#: From this many files on, several processes share the work; starting them takes as long as reading some 200 recipes.
+_MANY = 600
+
+
 class Linter:
     """Lints files, and keeps what several of them share.
 
@@ -62,20 +78,26 @@ class Linter:
         Raises:
             store.UnknownRelease: there is none for what is asked for.
         """
+        return self._choice(self.options_for(path).mcore, self._root(path))
+
+    def _root(self, path: str) -> str:
+        """The folder of the project that a file belongs to."""
         folder = os.path.dirname(os.path.abspath(path))
         root = self._roots.get(folder)
         if root is None:
             root = self._roots[folder] = project_root(folder)
-        options = self.options_for(path)
-        choice = self._choices.get((options.mcore, root))
+        return root
+
+    def _choice(self, requested: str, root: str) -> Choice:
+        choice = self._choices.get((requested, root))
         if choice is None:
-            made = choose(options.mcore, root, cache=self._cache)
+            made = choose(requested, root, cache=self._cache)
             # projects that use the same release share its contract, and what has been judged by it
-            same = (other for other in self._choices.values() if other.contract.version == made.contract.version)
-            shared = next(
-                (other.contract for other in same if other.contract.schema == made.contract.schema), made.contract
+            same = (
+                other.contract for other in self._choices.values() if other.contract.version == made.contract.version
             )
-            choice = self._choices[options.mcore, root] = made._replace(contract=shared)
+            shared = next((contract for contract in same if contract.schema == made.contract.schema), made.contract)
+            choice = self._choices[requested, root] = made._replace(contract=shared)
         return choice
 
     def files(self, paths: list[str], *, force_exclude: bool = False) -> Iterator[str]:
@@ -164,36 +186,61 @@ class Linter:
         Raises:
             store.UnknownRelease, UsageError: an option cannot be followed.
         """
+        paths = list(map(os.path.normpath, files))
         found: list[Raw] = []
-        linted: set[str] = set()
-        site_count = 0
-        for file in files:
-            path = os.path.normpath(file)
-            linted.add(path)
-            sites, problems, text = self._look(path, given.get(file))
-            site_count += len(sites)
-            if verbose is not None and sites:
-                verbose(f"{path}: {sites[0].dialect}, {', '.join(site.path or 'the whole file' for site in sites)}")
-            anchor = sites[0].anchor if sites else Span(path, 1, 1, 1, 1)
-            found.extend(raw_problem(path, anchor, problem) for problem in problems)
-            if text is not None:
-                in_text = self._in_text(text, self._configurations.for_file(path))
-                found.extend(Raw(path, anchor, finding) for finding in in_text)
-            if sites:
-                options = self._configurations.for_file(path)
-                contract = self.contract(path).contract
-                for site in sites:
-                    site = self._with_facts(site, options)
-                    found.extend(raw_finding(site, finding) for finding in check(site, contract, options.te or None))
+        sites = 0
+        choices: dict[Choice, None] = {}
+        for part in self._parts(paths, given):
+            found.extend(part.found)
+            sites += part.sites
+            choices.update(dict.fromkeys(self._choice(*chosen) for chosen in part.chosen))
+            if verbose is not None:
+                for line in part.read_as:
+                    verbose(line)
         lines: dict[str, list[str]] = {}
         diagnostics = [
             diagnostic
-            for diagnostic in place(found, linted)
+            for diagnostic in place(found, set(paths))
             if self._configurations.for_file(diagnostic.span.path).wants(diagnostic.code, diagnostic.span.path)
             and not _silenced(diagnostic, lines, given)
         ]
-        choices = list(dict.fromkeys(self._choices.values()))
-        return Report(diagnostics, len(linted), site_count, choices, lines)
+        return Report(diagnostics, len(paths), sites, list(choices), lines)
+
+    def _parts(self, paths: list[str], given: Mapping[str, bytes]) -> Iterable[Part]:
+        """Examine ``paths``, by several processes where there are so many files that it pays to start them."""
+        if len(paths) >= _MANY and not given:
+            from . import parallel
+
+            count = parallel.processes()
+            if count > 1:
+                return parallel.examine(self._configurations, paths, cache=self._cache, count=count)
+        return [self.examine(paths, given)]
+
+    def examine(self, paths: list[str], given: Mapping[str, bytes] = MappingProxyType({})) -> Part:
+        """Find everything that there is to find in ``paths``, one file after the other; see :meth:`run`."""
+        found: list[Raw] = []
+        read_as: list[str] = []
+        chosen: dict[tuple[str, str], None] = {}
+        count = 0
+        for path in paths:
+            sites, problems, text = self._look(path, given.get(path))
+            count += len(sites)
+            if sites:
+                places = ", ".join(site.path or "the whole file" for site in sites)
+                read_as.append(f"{path}: {sites[0].dialect}, {places}")
+            anchor = sites[0].anchor if sites else Span(path, 1, 1, 1, 1)
+            found.extend(raw_problem(path, anchor, problem) for problem in problems)
+            if not sites and text is None:
+                continue
+            options = self.options_for(path)
+            contract = self.contract(path).contract
+            chosen[options.mcore, self._root(path)] = None
+            if text is not None:
+                found.extend(Raw(path, anchor, finding) for finding in self._in_text(text, options))
+            for site in sites:
+                findings = check(self._with_facts(site, options), contract, options.te or None)
+                found.extend(raw_finding(site, finding) for finding in findings)
+        return Part(found, count, list(chosen), read_as)
 
 
 def _beside(path: str) -> str:

@@ -204,7 +204,7 @@ def from_table(table: dict[str, Any], path: str) -> Options:
             if not isinstance(value, str):
                 raise UsageError(f"{where} must be a string")
             values[key] = dialect(value, where) if key == "dialect" else value
-            if key == "model":
+            if key == "model" or (key == "mcore" and os.path.isdir(os.path.join(values["root"], value))):
                 values[key] = os.path.join(values["root"], value)
         elif key in _SWITCHES:
             if not isinstance(value, bool):

@@ -94,6 +94,7 @@ _CHECKS = {
     "maxItems": lambda most, value: not isinstance(value, list) or len(value) <= most,
     "minLength": lambda least, value: not isinstance(value, str) or len(value) >= least,
     "pattern": lambda regex, value: not isinstance(value, str) or re.search(regex, value) is not None,
+    "multipleOf": lambda divisor, value: not _number(value) or value % divisor == 0,
     "minimum": lambda least, value: not _number(value) or value >= least,
     "maximum": lambda most, value: not _number(value) or value <= most,
     "exclusiveMinimum": lambda least, value: not _number(value) or value > least,

@@ -29,6 +29,9 @@ class Unknown:
     def __repr__(self) -> str:
         return "UNKNOWN"
 
+    def __reduce__(self) -> str:
+        return "UNKNOWN"  # there is one, also after it went from one process to another
+
 
 #: The value of a setting that only run time can tell: an unknown resolver, an environment variable, ``???``.
 UNKNOWN: Final = Unknown()

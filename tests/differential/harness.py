@@ -118,7 +118,7 @@ class RealClass:
 
 
 def compare(release: str, contract: dict[str, Any], root: Path, python: str, count: int, seed: int = 0) -> Result:
-    """Compare verdicts on at least ``count`` configurations that count.
+    """Compare verdicts on at least ``count`` configurations that count, and on more until every guard is hit both ways.
 
     Args:
         release: the name to report.
@@ -134,7 +134,8 @@ def compare(release: str, contract: dict[str, Any], root: Path, python: str, cou
     with RealClass(python, root) as real:
         sampler = Sampler(contract, real.fields["TransformerConfig"], seed)
         valid: list[Config] = []
-        while result.counted < count and result.tried < 40 * count + 20_000:
+        enough = 40 * count + 20_000
+        while (result.counted < count or len(result.hit) < len(sources)) and result.tried < enough:
             made = [_make(sampler, contract, result, valid, chance) for _ in range(BATCH)]
             configs = [config for _, config in made]
             off = real.verdicts([recompute_off(config) for config in configs])

@@ -34,6 +34,7 @@ def schemas(inner: st.SearchStrategy) -> st.SearchStrategy:
         "maxItems": st.integers(0, 2),
         "minLength": st.integers(0, 2),
         "pattern": st.sampled_from(["a", "^a$", "(^|,)b(,|$)"]),
+        "multipleOf": st.integers(1, 3),
         "minimum": st.integers(0, 2),
         "maximum": st.integers(0, 2),
         "exclusiveMinimum": st.integers(0, 2),

@@ -1,0 +1,47 @@
+"""Several processes find what one finds."""
+
+from __future__ import annotations
+
+import pytest
+
+from recompute_lint.hooks import engine, parallel
+from recompute_lint.hooks.engine import Linter
+from recompute_lint.hooks.options import Configurations, UsageError
+from recompute_lint.sources.model import UNKNOWN
+from tests.conftest import CORPUS, needs_corpus, write
+
+
+@needs_corpus
+def test_the_same_report(monkeypatch):
+    monkeypatch.chdir(CORPUS)
+    monkeypatch.setattr(parallel, "_CHUNK", 40)
+    monkeypatch.setattr(parallel, "processes", lambda: 3)
+    reports = []
+    said: list[list[str]] = []
+    for many in (10**9, 1):
+        monkeypatch.setattr(engine, "_MANY", many)
+        linter = Linter(Configurations({"mcore": "0.16.1"}, isolated=True))
+        lines: list[str] = []
+        reports.append(linter.run(linter.files(["nemo-rl", "roll"]), verbose=lines.append))
+        said.append(lines)
+    alone, shared = reports
+    assert shared.diagnostics == alone.diagnostics
+    assert (shared.files, shared.sites) == (alone.files, alone.sites)
+    assert [c.contract.version for c in shared.choices] == [c.contract.version for c in alone.choices] == ["0.16.1"]
+    assert said[0] == said[1]
+
+
+def test_an_error_in_a_process_is_the_users(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(engine, "_MANY", 1)
+    monkeypatch.setattr(parallel, "processes", lambda: 2)
+    write(tmp_path, {"a.yaml": "megatron_cfg: {x: 1}\n", "recompute-lint.toml": "nonsense = 1\n"})
+    linter = Linter(Configurations({}))
+    with pytest.raises(UsageError, match="nonsense"):
+        linter.run(["a.yaml"])
+
+
+def test_what_is_unknown_stays_so():
+    import pickle
+
+    assert pickle.loads(pickle.dumps(UNKNOWN)) is UNKNOWN
