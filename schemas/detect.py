@@ -109,7 +109,8 @@ def _in_site_packages(folder: str, shown: str) -> Iterator[Hint]:
 
 
 def _locked(root: str, name: str) -> Iterator[Hint]:
-    for match in re.finditer(_LOCKED, _read(root, name)):
+    text = _read(root, name)
+    for match in re.finditer(_LOCKED, text) if "megatron" in text else ():
         path = os.path.join(root, match["path"]) if match["path"] else ""
         if path and os.path.isfile(os.path.join(path, _CONFIG)):
             yield Hint(f"{match['path']}, which {name} names", path=path)
@@ -122,12 +123,16 @@ def _requirement_files(root: str) -> list[str]:
         names = sorted(os.listdir(root))
     except OSError:
         return []
-    files = [name for name in names if re.fullmatch(r"requirements.*\.(txt|in)|constraints.*\.txt", name)]
+    files = [name for name in names if name.startswith(("requirements", "constraints")) and _is_listing(name)]
     if "requirements" in names:
         folder = os.path.join(root, "requirements")
         if os.path.isdir(folder):
-            files += [f"requirements/{name}" for name in sorted(os.listdir(folder)) if name.endswith((".txt", ".in"))]
+            files += [f"requirements/{name}" for name in sorted(os.listdir(folder)) if _is_listing(name)]
     return [*files, *(name for name in ("pyproject.toml", "setup.cfg", "setup.py") if name in names)]
+
+
+def _is_listing(name: str) -> bool:
+    return name.endswith((".txt", ".in"))
 
 
 def _pinned(root: str, name: str) -> Iterator[Hint]:
@@ -148,7 +153,8 @@ def _pinned(root: str, name: str) -> Iterator[Hint]:
 
 
 def _submodules(root: str) -> Iterator[Hint]:
-    paths = [match["path"] for match in re.finditer(_SUBMODULE, _read(root, ".gitmodules"))]
+    modules = _read(root, ".gitmodules")
+    paths = [match["path"] for match in re.finditer(_SUBMODULE, modules)] if modules else []
     for path in ["Megatron-LM", "3rdparty/Megatron-LM", "third_party/Megatron-LM", *paths]:
         for inner in (path, f"{path}/3rdparty/Megatron-LM"):
             tree = os.path.normpath(os.path.join(root, inner))
