@@ -30,8 +30,8 @@ class Report(NamedTuple):
     #: How many files were looked at, and how many places with a recompute configuration were in them.
     files: int
     sites: int
-    #: The contracts that were used, in order of first use.
-    choices: list[Choice]
+    #: The releases that files were judged by, each with why it was chosen, in order of first use.
+    judged_by: list[str]
     #: The texts of the files that diagnostics are in, by path.
     lines: dict[str, list[str]]
 
@@ -42,8 +42,8 @@ class Part(NamedTuple):
     found: list[Raw]
     #: How many sites they have.
     sites: int
-    #: What the contracts were chosen by: the release asked for, and the project's folder.
-    chosen: list[tuple[str, str]]
+    #: The releases that they were judged by; see :class:`Report`.
+    judged_by: list[str]
     #: What each file with a site was read as.
     read_as: list[str]
 
@@ -78,17 +78,11 @@ class Linter:
         Raises:
             store.UnknownRelease: there is none for what is asked for.
         """
-        return self._choice(self.options_for(path).mcore, self._root(path))
-
-    def _root(self, path: str) -> str:
-        """The folder of the project that a file belongs to."""
         folder = os.path.dirname(os.path.abspath(path))
         root = self._roots.get(folder)
         if root is None:
             root = self._roots[folder] = project_root(folder)
-        return root
-
-    def _choice(self, requested: str, root: str) -> Choice:
+        requested = self.options_for(path).mcore
         choice = self._choices.get((requested, root))
         if choice is None:
             made = choose(requested, root, cache=self._cache)
@@ -189,11 +183,11 @@ class Linter:
         paths = list(map(os.path.normpath, files))
         found: list[Raw] = []
         sites = 0
-        choices: dict[Choice, None] = {}
+        judged_by: dict[str, None] = {}
         for part in self._parts(paths, given):
             found.extend(part.found)
             sites += part.sites
-            choices.update(dict.fromkeys(self._choice(*chosen) for chosen in part.chosen))
+            judged_by.update(dict.fromkeys(part.judged_by))
             if verbose is not None:
                 for line in part.read_as:
                     verbose(line)
@@ -204,7 +198,7 @@ class Linter:
             if self._configurations.for_file(diagnostic.span.path).wants(diagnostic.code, diagnostic.span.path)
             and not _silenced(diagnostic, lines, given)
         ]
-        return Report(diagnostics, len(paths), sites, list(choices), lines)
+        return Report(diagnostics, len(paths), sites, list(judged_by), lines)
 
     def _parts(self, paths: list[str], given: Mapping[str, bytes]) -> Iterable[Part]:
         """Examine ``paths``, by several processes where there are so many files that it pays to start them."""
@@ -220,7 +214,7 @@ class Linter:
         """Find everything that there is to find in ``paths``, one file after the other; see :meth:`run`."""
         found: list[Raw] = []
         read_as: list[str] = []
-        chosen: dict[tuple[str, str], None] = {}
+        judged_by: dict[str, None] = {}
         count = 0
         for path in paths:
             sites, problems, text = self._look(path, given.get(path))
@@ -233,14 +227,14 @@ class Linter:
             if not sites and text is None:
                 continue
             options = self.options_for(path)
-            contract = self.contract(path).contract
-            chosen[options.mcore, self._root(path)] = None
+            choice = self.contract(path)
+            judged_by[f"megatron-core {choice.contract.version}, {choice.reason}"] = None
             if text is not None:
                 found.extend(Raw(path, anchor, finding) for finding in self._in_text(text, options))
             for site in sites:
-                findings = check(self._with_facts(site, options), contract, options.te or None)
+                findings = check(self._with_facts(site, options), choice.contract, options.te or None)
                 found.extend(raw_finding(site, finding) for finding in findings)
-        return Part(found, count, list(chosen), read_as)
+        return Part(found, count, list(judged_by), read_as)
 
 
 def _beside(path: str) -> str:

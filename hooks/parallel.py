@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: So many files go to a process at a time: enough that what they inherit is mostly read once, and few enough that no
 #: process is left with all the work at the end.
-_CHUNK = 100
+_CHUNK = 25
 
 _linter: Linter | None = None
 

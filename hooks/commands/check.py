@@ -189,7 +189,7 @@ def _statistics(report: Report) -> str:
 
 def summary(report: Report, fixed: int = 0) -> str:
     """One line: what was found in how much, and what it was judged by."""
-    law = "; ".join(f"megatron-core {choice.contract.version}, {choice.reason}" for choice in report.choices)
+    law = "; ".join(report.judged_by)
     looked = f"{_count(report.files, 'file')}, {_count(report.sites, 'recompute site')}" + (f" ({law})" if law else "")
     done = f"Fixed {_count(fixed, 'finding')}. " if fixed else ""
     if not report.diagnostics:
