@@ -198,7 +198,7 @@ def checkout(runs: int) -> None:
             Path(folder, "pyproject.toml").write_text('[tool.fixit]\nroot = true\nenable = [".hidden_default"]\n')
             shutil.copytree(project / "nemo_rl", Path(folder, "nemo_rl")) if (project / "nemo_rl").is_dir() else None
             everything = {
-                "ruff": [tools / "ruff", "check", "--no-cache", "--isolated", "--select", "F", project],
+                "ruff": [tools / "ruff", "check", "--no-cache", "--isolated", project],
                 "recompute-lint": [f"{BIN}/recompute-lint", "--isolated", "--no-cache", project],
                 "ast-grep": [tools / "ast-grep", "run", "--lang", "python", "--pattern", _PATTERN, project],
                 "semgrep": [tools / "semgrep", "scan", "--metrics=off", "--disable-version-check", "--quiet",
