@@ -85,23 +85,25 @@ class _Lowering:
 
     def _FunctionDef(self, node: cst.FunctionDef) -> ast.stmt:
         kind = ast.AsyncFunctionDef if node.asynchronous else ast.FunctionDef
-        return kind(  # pyrefly: ignore[unexpected-keyword]  # type_params came with Python 3.12
+        return kind(
             name=node.name.value,
             args=self._parameters(node.params),
             body=self.block(node.body),
             decorator_list=[self.expression(decorator.decorator) for decorator in node.decorators],
             returns=self._annotation(node.returns),
             type_comment=None,
+            # pyrefly: ignore[unexpected-keyword]
             type_params=[],
         )
 
     def _ClassDef(self, node: cst.ClassDef) -> ast.stmt:
-        return ast.ClassDef(  # pyrefly: ignore[unexpected-keyword]  # type_params came with Python 3.12
+        return ast.ClassDef(
             name=node.name.value,
             bases=[self.expression(argument.value) for argument in node.bases],
             keywords=[self._keyword(argument) for argument in node.keywords],
             body=self.block(node.body),
             decorator_list=[self.expression(decorator.decorator) for decorator in node.decorators],
+            # pyrefly: ignore[unexpected-keyword]
             type_params=[],
         )
 

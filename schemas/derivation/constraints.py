@@ -175,6 +175,7 @@ def make(
     if kinds and kinds <= {"integer", "number"}:
         return Constraint(allowed, excluded, literals, "number")
     alone = allowed is None or len(kinds) == 1
+    # pyrefly: ignore[bad-specialization]
     return Constraint(allowed, excluded, literals, min(kinds) if kinds and alone else None)
 
 

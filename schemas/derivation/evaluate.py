@@ -105,6 +105,7 @@ class Evaluator:
             case ast.Dict(keys=keys, values=parts):
                 if None in keys:
                     raise Untranslatable(_text(node))
+                # pyrefly: ignore[bad-argument-type]
                 return always(Const({self.constant(k): self.constant(v) for k, v in zip(keys, parts, strict=True)}))
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 condition = self.condition(test)
@@ -307,6 +308,7 @@ class Evaluator:
             case ast.Call(func=ast.Name(id="len"), args=[argument]):
                 return values.merge((c, _length(v)) for c, v in self.value(argument))
             case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(id="self"), ast.Constant(value=name), *default]):
+                # pyrefly: ignore[bad-argument-type]
                 return self.value(default[0]) if default and name not in self.declared else self.field(name)
             case ast.Call(func=ast.Name(id="isinstance" | "all" | "any" | "bool")):
                 return self._boolean(self._test(node))
@@ -360,6 +362,7 @@ class Evaluator:
             item = self._mapped(loop.target.id, Item(items_of), element)
             if not isinstance(item, Item):
                 raise Untranslatable(_text(element))
+            # pyrefly: ignore[bad-argument-type]
             result.append((condition, item.of))
         return values.merge(result)
 
@@ -393,6 +396,7 @@ def _relation(value: Value, op: ast.cmpop, other: Value) -> Condition:
             if isinstance(other, Const):
                 return logic.any_of(*(values.equals(value, item) for item in other.value))
         case _:
+            # pyrefly: ignore[bad-index]
             return _order(value, _SIGNS[type(op)], other)
     raise Untranslatable(f"{value} {type(op).__name__} {other}")
 

@@ -323,6 +323,7 @@ def _clashes(left: int, right: int) -> list[tuple[bool, bool]]:
     for one in (True, False):
         for two in (True, False):
             first, second = make(literals=frozenset({(a, one)})), make(literals=frozenset({(b, two)}))
+            # pyrefly: ignore[bad-argument-type]
             if first.implies_literal(b, not two) or second.implies_literal(a, not one):
                 clashes.append((one, two))
     return clashes

@@ -68,6 +68,7 @@ def _negate(node: ast.expr) -> ast.expr:
         case ast.BoolOp(op=op, values=parts):
             return ast.BoolOp(op=ast.Or() if isinstance(op, ast.And) else ast.And(), values=[_negate(p) for p in parts])
         case ast.Compare(left=left, ops=[op], comparators=right):
+            # pyrefly: ignore[bad-index]
             return ast.Compare(left=left, ops=[_NEGATED[type(op)]()], comparators=right)
     return ast.UnaryOp(op=ast.Not(), operand=node)
 

@@ -156,7 +156,7 @@ def test_torchrun_runs_on_two_ranks(options, tmp_path):
     driver = _driver(tmp_path, {**settings, "recompute_method": "uniform"}, timeout=120, device="cpu")
     done = subprocess.run(
         [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(driver)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         timeout=180,
