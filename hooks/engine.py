@@ -48,8 +48,8 @@ class Part(NamedTuple):
     read_as: list[str]
 
 
-#: From this many files on, several processes share the work; starting them takes as long as reading some 100 recipes.
-_MANY = 300
+#: From this many files on, several processes share the work; starting them takes as long as reading some 200 recipes.
+_MANY = 600
 
 
 class Linter:
