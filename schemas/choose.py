@@ -72,7 +72,9 @@ def _follow(hint: Hint, cache: bool) -> Choice | None:
     if hint.specifier:
         release = _newest_inside(hint.specifier)
         if release:
-            return Choice(store.load(release), f"the newest known with {hint.where}")
+            # a range that the newest release is in says no more than that it is not an old one
+            newest = release == store.releases()[-1]
+            return Choice(store.load(release), f"the newest known with {hint.where}", assumed=newest)
     return None
 
 

@@ -60,6 +60,11 @@ def test_files_that_do_not_tell(tmp_path, name, text):
     assert found(tmp_path) == (store.releases()[-1], "the newest release known", True)
 
 
+def test_a_range_without_an_end_leaves_the_release_assumed(tmp_path):
+    write(tmp_path, {"requirements.txt": "megatron-core>=0.12\n"})
+    assert found(tmp_path) == (store.releases()[-1], "the newest known with >=0.12 in requirements.txt", True)
+
+
 def test_an_installed_package_is_surer_than_a_pin(tmp_path):
     write(tmp_path, {"requirements.txt": "megatron-core==0.12.0\n"})
     (tmp_path / ".venv/lib/python3.11/site-packages/megatron_core-0.14.0.dist-info").mkdir(parents=True)
