@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from .contract import Contract, Guard
+from .contract import Contract, Guard, is_recompute
 
 
 def compare(old: Contract, new: Contract) -> list[tuple[str, list[str]]]:
@@ -28,12 +28,8 @@ def _line(guard: Guard) -> str:
     return f"{guard.code} {guard.condition}\n{'':9}{guard.message.strip()} ({guard.source})"
 
 
-def _is_recompute(name: str) -> bool:
-    return "recompute" in name or name == "distribute_saved_activations"
-
-
 def _fields(of: Contract, without: Contract) -> list[str]:
-    names = [name for name in of.fields if _is_recompute(name) and name not in without.fields]
+    names = [name for name in of.fields if is_recompute(name) and name not in without.fields]
     return [f"{name} ({of.source_of(name)})" for name in names]
 
 
@@ -41,7 +37,7 @@ def _defaults(old: Contract, new: Contract) -> list[str]:
     return [
         f"{name}: {json.dumps(old.defaults[name])} -> {json.dumps(new.defaults[name])}"
         for name in new.defaults
-        if _is_recompute(name) and name in old.defaults and old.defaults[name] != new.defaults[name]
+        if is_recompute(name) and name in old.defaults and old.defaults[name] != new.defaults[name]
     ]
 
 

@@ -8,6 +8,11 @@ from typing import Any, NamedTuple
 from .screen import UnknownKeyword, matches
 
 
+def is_recompute(name: str) -> bool:
+    """Whether a field of the configuration belongs to recompute."""
+    return "recompute" in name or name == "distribute_saved_activations"
+
+
 class Guard(NamedTuple):
     """One ``raise`` or ``assert`` of Megatron-Core: a branch of the schema's ``allOf``."""
 

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from .contract import is_recompute
 from .derivation import classify, logic, pattern, wording
 from .derivation.execute import Raise, raises_of
 from .derivation.fields import FieldInfo, fields_of
@@ -59,7 +60,7 @@ def derive(root: Path | str, version: str | None = None) -> dict[str, Any]:
                 continue
             (untranslated if "text" in branch else branches).append(branch)
     read = {name for branch in branches for name in branch["x-fields"]}
-    names = [name for name in fields if name in read or classify.is_recompute(name)]
+    names = [name for name in fields if name in read or is_recompute(name)]
     modules = _modules(branches)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -75,7 +76,7 @@ def derive(root: Path | str, version: str | None = None) -> dict[str, Any]:
 
 def _guards(tree: Tree, config: ConfigClass, declared: dict[str, frozenset[str]]) -> list[list[Raise]]:
     """The raises of a class, those of one source line together (a loop reaches one several times)."""
-    seeds = {name for name in declared if classify.is_recompute(name)}
+    seeds = {name for name in declared if is_recompute(name)}
     grouped: dict[tuple[str, int], list[Raise]] = {}
     for found in raises_of(tree, config, declared, seeds):
         grouped.setdefault((found.module.path, found.node.lineno), []).append(found)
@@ -93,7 +94,7 @@ def _branch(group: list[Raise], defaults: dict[str, Any]) -> dict[str, Any] | No
     if any(condition == logic.FALSE for condition in conditions):
         return None
     names = sorted({name for condition in conditions for name in logic.fields_of(condition)})
-    if not any(classify.is_recompute(name) for name in names):
+    if not any(is_recompute(name) for name in names):
         return None
     stated = classify.traits(conditions, _named_modules(conditions, wording.condition_of(found)), defaults)
     branch: dict[str, Any] = {

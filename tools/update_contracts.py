@@ -23,7 +23,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from recompute_lint.schemas.derivation.classify import is_recompute  # noqa: E402
+from recompute_lint.schemas.contract import is_recompute  # noqa: E402
 from recompute_lint.schemas.derive import derive  # noqa: E402
 
 CONTRACTS = ROOT / "schemas" / "mcore"

@@ -10,7 +10,7 @@ import sys
 from ...lint_rules.registry import RULES
 from ...schemas import store
 from ...schemas.choose import choose
-from ...schemas.contract import Contract
+from ...schemas.contract import Contract, is_recompute
 from ...schemas.detect import project_root
 from .common import UsageError, fail
 
@@ -63,7 +63,7 @@ def _show(namespace: argparse.Namespace) -> int:
         print("  none: there is no recompute_modules yet")
     print("\nFields:")
     for name, field in contract.fields.items():
-        if "recompute" in name or name == "distribute_saved_activations":
+        if is_recompute(name):
             print(f"  {name:30} default {json.dumps(field.get('default')):8} {field.get('x-source', '')}")
     print("\nWhat is refused:")
     for guard in contract.guards:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..contract import is_recompute
 from . import logic
 from .constraints import FALSY, Constraint, key
 from .logic import Condition
@@ -17,11 +18,6 @@ MODULES = "recompute_modules"
 
 #: The fields that switch recompute on or say how, from the most specific setting to the least.
 _SETTINGS = (MODULES, "moe_layer_recompute", "distribute_saved_activations", NUM_LAYERS, METHOD, GRANULARITY)
-
-
-def is_recompute(name: str) -> bool:
-    """Whether a field of the configuration belongs to recompute."""
-    return "recompute" in name or name == "distribute_saved_activations"
 
 
 @dataclass(frozen=True, slots=True)

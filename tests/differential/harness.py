@@ -20,7 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
-from recompute_lint.schemas.derivation.classify import is_recompute
+from recompute_lint.schemas.contract import is_recompute
 from recompute_lint.schemas.derive import derive
 
 from .sample import NEW, TRANSFORMER_ENGINE, Config, Sampler, fits
