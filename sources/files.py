@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
-from typing import Any
+
+from .gitignore import Ignore, ignored, ignores_above
 
 #: The kind of a file by its ending. Others are not looked into when a folder is walked.
 _KINDS = {
@@ -47,19 +48,19 @@ def walk(paths: list[str], excluded: Callable[[str], bool], *, force_exclude: bo
                 seen.add(path)
                 yield path
             continue
-        for file in _below(path, excluded, _ignores_above(path), {os.path.realpath(path)}):
+        for file in _below(path, excluded, ignores_above(path), {os.path.realpath(path)}):
             if file not in seen:
                 seen.add(file)
                 yield file
 
 
-def _below(folder: str, excluded: Callable[[str], bool], ignores: list[_Ignore], visited: set[str]) -> Iterator[str]:
+def _below(folder: str, excluded: Callable[[str], bool], ignores: list[Ignore], visited: set[str]) -> Iterator[str]:
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
         return
     if ignores and any(entry.name == ".gitignore" for entry in entries):
-        ignores = [*ignores, _Ignore.read(folder)]
+        ignores = [*ignores, Ignore.read(folder)]
     for entry in entries:
         name = entry.name
         path = name if folder == "." else os.path.join(folder, name)
@@ -70,7 +71,7 @@ def _below(folder: str, excluded: Callable[[str], bool], ignores: list[_Ignore],
             continue
         if not is_folder and not kind_of(name):
             continue
-        if excluded(path) or _ignored(ignores, path, is_folder):
+        if excluded(path) or ignored(ignores, path, is_folder):
             continue
         if not is_folder:
             if entry.is_file():
@@ -83,64 +84,6 @@ def _below(folder: str, excluded: Callable[[str], bool], ignores: list[_Ignore],
             yield from _below(path, excluded, ignores, visited | {real})
         else:
             yield from _below(path, excluded, ignores, visited)
-
-
-class _Ignore:
-    """The patterns of one ``.gitignore``."""
-
-    def __init__(self, folder: str, lines: list[str]) -> None:
-        self._folder = os.path.abspath(folder)
-        self._spec: Any = None
-        self._lines = [line for line in lines if line.strip() and not line.startswith("#")]
-
-    @classmethod
-    def read(cls, folder: str) -> _Ignore:
-        try:
-            with open(os.path.join(folder, ".gitignore"), encoding="utf-8", errors="replace") as stream:
-                return cls(folder, stream.read().splitlines())
-        except OSError:
-            return cls(folder, [])
-
-    def verdict(self, path: str, is_folder: bool) -> bool | None:
-        """Whether the path is ignored; None where no pattern says."""
-        if not self._lines:
-            return None
-        if self._spec is None:
-            from pathspec import GitIgnoreSpec
-
-            self._spec = GitIgnoreSpec.from_lines(self._lines)
-        relative = os.path.relpath(os.path.abspath(path), self._folder).replace(os.sep, "/")
-        return self._spec.check_file(relative + "/" if is_folder else relative).include
-
-
-def _ignores_above(folder: str) -> list[_Ignore]:
-    """The ``.gitignore`` files from the repository's root down to the parent of ``folder``; none outside a repository.
-
-    Inside a repository the list is never empty, and that tells the walk to look for more of them.
-    """
-    current = os.path.abspath(folder)
-    above = []
-    while True:
-        if os.path.exists(os.path.join(current, ".git")):
-            found = [_Ignore(current, [])]
-            for parent in reversed(above):
-                if os.path.exists(os.path.join(parent, ".gitignore")):
-                    found.append(_Ignore.read(parent))
-            return found
-        parent = os.path.dirname(current)
-        if parent == current:
-            return []
-        current = parent
-        above.append(current)
-
-
-def _ignored(ignores: list[_Ignore], path: str, is_folder: bool) -> bool:
-    """The nearest file that has a pattern for the path decides."""
-    for ignore in reversed(ignores):
-        verdict = ignore.verdict(path, is_folder)
-        if verdict is not None:
-            return verdict
-    return False
 
 
 def kind_of(path: str) -> str:

@@ -1,0 +1,107 @@
+"""What git ignores below a folder, as its ``.gitignore`` files say; pathspec knows their grammar."""
+
+from __future__ import annotations
+
+import os
+import re
+from fnmatch import translate
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+
+class Ignore:
+    """The patterns of one ``.gitignore``."""
+
+    def __init__(self, folder: str, lines: list[str]) -> None:
+        self._folder = os.path.abspath(folder)
+        self._lines = [line for line in lines if line.strip() and not line.startswith("#")]
+        self._named: dict[str, bool] = {}
+
+    @classmethod
+    def read(cls, folder: str) -> Ignore:
+        """The patterns of the file in ``folder``; none where it cannot be read."""
+        try:
+            with open(os.path.join(folder, ".gitignore"), encoding="utf-8", errors="replace") as stream:
+                return cls(folder, stream.read().splitlines())
+        except OSError:
+            return cls(folder, [])
+
+    @cached_property
+    def _spec(self) -> GitIgnoreSpec:
+        from pathspec import GitIgnoreSpec  # takes longer to import than a recipe to lint
+
+        def valid(line: str) -> bool:
+            try:
+                GitIgnoreSpec.from_lines([line])
+            except (ValueError, re.error):
+                return False
+            return True
+
+        try:
+            return GitIgnoreSpec.from_lines(self._lines)
+        except (ValueError, re.error):  # git passes over what is no pattern
+            return GitIgnoreSpec.from_lines(filter(valid, self._lines))
+
+    @cached_property
+    def _names(self) -> re.Pattern[str]:
+        """Matches every name that a pattern may say something of, and some others."""
+        return re.compile("|".join({_last_name(line) for line in self._lines}))
+
+    def _may_name(self, name: str) -> bool:
+        known = self._named.get(name)
+        if known is None:
+            known = self._named[name] = self._names.match(name) is not None
+        return known
+
+    def verdict(self, path: str, is_folder: bool) -> bool | None:
+        """Whether the path is ignored; None where no pattern says."""
+        if not self._lines:
+            return None
+        relative = os.path.relpath(os.path.abspath(path), self._folder).replace(os.sep, "/")
+        if not any(map(self._may_name, relative.split("/"))):
+            return None
+        return self._spec.check_file(relative + "/" if is_folder else relative).include
+
+
+def _last_name(line: str) -> str:
+    """A regular expression for the last part of a pattern: what the pattern matches has that for a part.
+
+    Where gitignore and :mod:`fnmatch` differ in what a character means, any name will do.
+    """
+    name = line.rstrip().removeprefix("!").rstrip("/").rpartition("/")[2]
+    if not name or "\\" in name or re.search(r"\[[!^\[]", name):
+        return ""
+    return translate(name)
+
+
+def ignores_above(folder: str) -> list[Ignore]:
+    """The ``.gitignore`` files from the repository's root down to the parent of ``folder``; none outside a repository.
+
+    Inside a repository the list is never empty, and that tells the walk to look for more of them.
+    """
+    current = os.path.abspath(folder)
+    above = []
+    while True:
+        if os.path.exists(os.path.join(current, ".git")):
+            found = [Ignore(current, [])]
+            for parent in reversed(above):
+                if os.path.exists(os.path.join(parent, ".gitignore")):
+                    found.append(Ignore.read(parent))
+            return found
+        parent = os.path.dirname(current)
+        if parent == current:
+            return []
+        current = parent
+        above.append(current)
+
+
+def ignored(ignores: list[Ignore], path: str, is_folder: bool) -> bool:
+    """The nearest file that has a pattern for the path decides."""
+    for ignore in reversed(ignores):
+        verdict = ignore.verdict(path, is_folder)
+        if verdict is not None:
+            return verdict
+    return False
