@@ -169,7 +169,7 @@ def take_apart(words: Iterable[tuple[Word, str]]) -> Line:
                 complete = False
                 current = None
             continue
-        match = _FLAG.match(word.text)
+        match = word.text.startswith("--") and _FLAG.match(word.text)
         if match and (match.group(2) or match.end() == len(word.text)):
             current = []
             flags.append(Flag(match.group(1).replace("-", "_"), word.part(2, match.end(1)), ()))

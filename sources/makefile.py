@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from .shell_syntax import Assign, Event, Literal, Parser, Part, Piece, Simple, Word
+from .shell_syntax import Assign, Event, Parser, Part, Piece, Simple, Word
 
 _ASSIGNMENT = re.compile(r"(?:override |export )?([A-Za-z_][\w.-]*)[ \t]*(::?=|\+=|\?=|=)[ \t]*")
 _VARIABLE = re.compile(r"\$[({]([A-Za-z_][\w.-]*)[)}]|\$\$[({]?")
@@ -66,8 +66,6 @@ def _spaced(words: list[Word]) -> Word:
     """Words as one text, each behind a blank."""
     parts: list[Part] = []
     for word in words:
-        first = word[0]
-        where = first.piece.start if isinstance(first, Literal) else first.start
-        parts.append(Literal(Piece(" ", where, where), True))
+        parts.append(Piece(" ", word[0].start, word[0].start))
         parts.extend(word)
     return tuple(parts)

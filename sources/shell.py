@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from .shell_syntax import MAX_WORDS, Assign, Event, Literal, Parser, Piece, Simple, Variable, Word, literal
+from .shell_syntax import MAX_WORDS, Assign, Event, Parser, Piece, Simple, Variable, Word, literal
 
 #: Branches that are followed one by one in one script; beyond that, what they assign is unknown.
 _MAX_BRANCHES = 48
@@ -42,6 +42,8 @@ class Field(NamedTuple):
     @property
     def text(self) -> str | None:
         """The word, or None when a part of it is unknown."""
+        if len(self.pieces) == 1:
+            return self.pieces[0].text
         if any(piece.text is None for piece in self.pieces):
             return None
         return "".join(piece.text or "" for piece in self.pieces)
@@ -59,6 +61,8 @@ class Field(NamedTuple):
     @property
     def shape(self) -> str:
         """The word with a NUL for each unknown part."""
+        if len(self.pieces) == 1 and (text := self.pieces[0].text) is not None:
+            return text
         return "".join("\0" if piece.text is None else piece.text for piece in self.pieces)
 
     @property
@@ -166,15 +170,13 @@ class World:
             return (Field(tuple(self._text(part.default, depth + 1)), True),)
         if value is None:
             return (Field((Piece(None, part.start, part.end, part.name or "@"),)),)
-        if part.array or not value.array:
-            return tuple(field._replace(expanded=True) for field in value.fields)
-        return tuple(field._replace(expanded=True) for field in value.fields[:1])
+        return value.fields if part.array or not value.array else value.fields[:1]
 
     def _text(self, word: Word, depth: int = 0) -> Iterator[Piece]:
         """The pieces of a word that is not split."""
         for part in word:
-            if isinstance(part, Literal):
-                yield part.piece
+            if isinstance(part, Piece):
+                yield part
                 continue
             for index, field in enumerate(self._look_up(part, depth)):
                 if index:
@@ -183,11 +185,14 @@ class World:
 
     def fields(self, word: Word) -> Iterator[Field]:
         """The words that ``word`` becomes: unquoted expansions are split at blanks, arrays spread."""
+        if len(word) == 1 and isinstance(word[0], Piece):  # as most are
+            yield Field((word[0],))
+            return
         current: list[Piece] = []
         expanded = open_ = False
         for part in word:
-            if isinstance(part, Literal):
-                current.append(part.piece)
+            if isinstance(part, Piece):
+                current.append(part)
                 open_ = True
                 continue
             expanded = True

@@ -25,13 +25,6 @@ class Piece(NamedTuple):
     variable: str = ""
 
 
-class Literal(NamedTuple):
-    """Text of a word, or what stands for text that only a run can tell."""
-
-    piece: Piece
-    quoted: bool
-
-
 class Variable(NamedTuple):
     """A parameter expansion."""
 
@@ -44,7 +37,7 @@ class Variable(NamedTuple):
     end: int
 
 
-Part = Literal | Variable
+Part = Piece | Variable
 Word = tuple[Part, ...]
 
 
@@ -78,7 +71,13 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
 _PLAIN = re.compile(r"[^\s\\'\"$`;&|()<>#]+")
 _QUOTED_RUN = re.compile(r"[^\\\"$`]+")
-_SPACE = re.compile(r"[ \t\r]+")
+#: A word that is nothing else, as most are.
+_WHOLE = re.compile(r"[^\s\\'\"$`;&|()<>#]+(?=[\s;&|()<>]|\Z)")
+#: Blanks, continuations and comments.
+_BLANK = re.compile(r"(?:[ \t\r]+|\\\r?\n|#[^\n]*)+")
+_KEYWORD = re.compile(
+    r"(if|then|elif|else|fi|case|esac|for|select|while|until|do|done|function|time|[{}!])(?=[\s;&|()]|$)"
+)
 _HEREDOC = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|\\?([^\s;&|<>()'\"]+))")
 _REDIRECT = re.compile(r"(?:\d*|&)(?:>>|>\||>&|<&|<>|>|<)|<<<")
 _SPECIAL = frozenset("@*#?$!-0123456789")
@@ -123,6 +122,10 @@ class Parser:
         """The parts of the word here; it ends at blank space, an operator, or one of the ``closing`` characters."""
         parts: list[Part] = []
         text = self.text
+        whole = None if closing else _WHOLE.match(text, self.at, self.stop)
+        if whole:
+            start, self.at = whole.span()
+            return (Piece(whole.group(), start, self.at),)
         while self.at < self.stop:
             char = text[self.at]
             if char in closing:
@@ -133,7 +136,7 @@ class Parser:
                 end = text.find("'", self.at + 1, self.stop)
                 if end < 0:
                     raise _Stop
-                parts.append(Literal(Piece(text[self.at + 1 : end], self.at + 1, end), True))
+                parts.append(Piece(text[self.at + 1 : end], self.at + 1, end))
                 self.at = end + 1
             elif char == '"':
                 self._double(parts)
@@ -145,9 +148,9 @@ class Parser:
                 if end < 0:
                     raise _Stop
                 self.at = end + 1
-                parts.append(Literal(Piece(None, start, self.at), False))
+                parts.append(Piece(None, start, self.at))
             elif (closing and char in " \t#") or (char == "#" and parts):
-                parts.append(Literal(Piece(char, self.at, self.at + 1), False))
+                parts.append(Piece(char, self.at, self.at + 1))
                 self.at += 1
             else:
                 match = _PLAIN.match(text, self.at, self.stop)
@@ -157,7 +160,7 @@ class Parser:
                 if closing:
                     stops = [found for char in closing if (found := text.find(char, self.at, end)) >= 0]
                     end = min(stops, default=end)
-                parts.append(Literal(Piece(text[self.at : end], self.at, end), False))
+                parts.append(Piece(text[self.at : end], self.at, end))
                 self.at = end
         return tuple(parts)
 
@@ -174,16 +177,16 @@ class Parser:
             self._dollar(parts, quoted=quoted)
             return
         if quoted and following not in ('"', "\\", "$", "`"):
-            parts.append(Literal(Piece("\\", self.at, self.at + 1), True))
+            parts.append(Piece("\\", self.at, self.at + 1))
             self.at += 1
             return
         if following:
-            parts.append(Literal(Piece(following, self.at + 1, self.at + 2), True))
+            parts.append(Piece(following, self.at + 1, self.at + 2))
         self.at += 2
 
     def _double(self, parts: list[Part]) -> None:
         self.at += 1
-        parts.append(Literal(Piece("", self.at, self.at), True))
+        parts.append(Piece("", self.at, self.at))
         while True:
             if self.at >= self.stop:
                 raise _Stop
@@ -199,13 +202,13 @@ class Parser:
                 end = self.text.find("`", self.at + 1, self.stop)
                 if end < 0:
                     raise _Stop
-                parts.append(Literal(Piece(None, self.at, end + 1), True))
+                parts.append(Piece(None, self.at, end + 1))
                 self.at = end + 1
             else:
                 match = _QUOTED_RUN.match(self.text, self.at, self.stop)
                 if match is None:
                     raise _Stop
-                parts.append(Literal(Piece(match.group(), match.start(), match.end()), True))
+                parts.append(Piece(match.group(), match.start(), match.end()))
                 self.at = match.end()
 
     def _dollar(self, parts: list[Part], *, quoted: bool) -> None:
@@ -215,7 +218,7 @@ class Parser:
         if following == "(":
             self.at = start + 1
             self._skip_parentheses()
-            parts.append(Literal(Piece(None, start, self.at), quoted))
+            parts.append(Piece(None, start, self.at))
         elif following == "{":
             self.at = start + 2
             self._braced(parts, start, quoted=quoted)
@@ -227,7 +230,7 @@ class Parser:
         else:
             match = _NAME.match(text, start + 1, self.stop)
             if match is None:
-                parts.append(Literal(Piece("$", start, start + 1), quoted))
+                parts.append(Piece("$", start, start + 1))
                 self.at = start + 1
                 return
             self.at = match.end()
@@ -332,17 +335,9 @@ class Parser:
 
     def _blank(self) -> None:
         """Skip blanks, continuations and a comment."""
-        while self.at < self.stop:
-            match = _SPACE.match(self.text, self.at, self.stop)
-            if match:
-                self.at = match.end()
-            elif self.text.startswith("\\\n", self.at) or self.text.startswith("\\\r\n", self.at):
-                self.at = self.text.index("\n", self.at) + 1
-            elif self.text[self.at] == "#":
-                newline = self.text.find("\n", self.at, self.stop)
-                self.at = self.stop if newline < 0 else newline
-            else:
-                return
+        match = _BLANK.match(self.text, self.at, self.stop)
+        if match:
+            self.at = match.end()
 
     def _statement(self) -> None:
         self._blank()
@@ -378,16 +373,16 @@ class Parser:
             if self.at >= self.stop:
                 break
             char = self.text[self.at]
-            if self.text.startswith("<<", self.at) and not self.text.startswith("<<<", self.at):
+            if char == "<" and self.text.startswith("<<", self.at) and not self.text.startswith("<<<", self.at):
                 self._heredoc_here(words)
                 continue
-            if char == "\n" or (char in ";&|()" and not self.text.startswith("&>", self.at)):
+            if char in "\n;&|()" and not self.text.startswith("&>", self.at):
                 if char == "(" and len(words) == 1 and self.text.startswith("()", self.at):
                     self.at += 2
                     self._open("function", 0)
                     return
                 break
-            redirect = _REDIRECT.match(self.text, self.at, self.stop)
+            redirect = char in "<>&0123456789" and _REDIRECT.match(self.text, self.at, self.stop)
             if redirect:
                 self.at = redirect.end()
                 self._blank()
@@ -448,9 +443,7 @@ class Parser:
 
     def _keyword(self) -> bool:
         """Follow a reserved word, if there is one here."""
-        match = re.compile(
-            r"(if|then|elif|else|fi|case|esac|for|select|while|until|do|done|function|time|[{}!])(?=[\s;&|()]|$)"
-        ).match(self.text, self.at, self.stop)
+        match = _KEYWORD.match(self.text, self.at, self.stop)
         if match is None:
             return bool(self.nodes and self.nodes[-1][0] == "case" and self._pattern())
         if self.nodes and self.nodes[-1][0] == "case" and match.group(1) not in ("esac",) and self._pattern():
@@ -515,7 +508,7 @@ class Parser:
         self._blank()
         match = _NAME.match(self.text, self.at, self.stop)
         if match:
-            piece = Literal(Piece(None, match.start(), match.end()), True)
+            piece = Piece(None, match.start(), match.end())
             self.at = match.end()
             branch = tuple(self.branch)
             self.events.append(Assign(match.group(), False, ((piece,),), False, branch, match.start(), match.end()))
@@ -577,6 +570,6 @@ class Parser:
 
 def literal(word: Word) -> str:
     """The text of a word without expansions, else the empty string."""
-    if all(isinstance(part, Literal) and part.piece.text is not None for part in word):
-        return "".join(part.piece.text or "" for part in word if isinstance(part, Literal))
+    if all(isinstance(part, Piece) and part.text is not None for part in word):
+        return "".join(part.text or "" for part in word if isinstance(part, Piece))
     return ""

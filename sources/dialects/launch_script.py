@@ -22,10 +22,10 @@ from typing import Any
 
 from ..flags import Flag, Line, Word, settings_of, take_apart
 from ..hydra import Override, override, parse
+from ..keys import RECOMPUTE_KEYS
 from ..megatron_args import apply, site_of
 from ..model import Setting, Site, Span
 from ..reader import Document, Reader
-from ..settings import RECOMPUTE_KEYS
 from ..shell import Command, Field, commands, split
 from . import Reading
 
@@ -61,10 +61,12 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
 
 def _places(text: str, path: str) -> Callable[[int, int], Span]:
     """A function from offsets to spans."""
-    starts = [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", text))]
+    starts = [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", text)), len(text) + 1]
 
     def place(start: int, end: int) -> Span:
         line = bisect.bisect_right(starts, start)
+        if end < starts[line]:
+            return Span(path, line, start - starts[line - 1] + 1, line, end - starts[line - 1] + 1)
         last = bisect.bisect_right(starts, end)
         return Span(path, line, start - starts[line - 1] + 1, last, end - starts[last - 1] + 1)
 
@@ -106,6 +108,8 @@ def _sites(command: Command, place: Callable[[int, int], Span], path: str) -> It
 
 def _word(field: Field, place: Callable[[int, int], Span]) -> Word:
     def cut(start: int, end: int | None) -> Span:
+        if end is not None and len(field.pieces) == 1:
+            return place(field.start + start, field.start + end)
         part = field.part(start, end)
         return place(part.start, part.end)
 
@@ -117,19 +121,21 @@ def _spread(fields: Iterable[Field]) -> list[Field]:
     found: list[Field] = []
     for field in fields:
         shape = field.shape
-        found.extend(split(field) if _INTERESTING.search(shape) and _is_line(shape) else [field])
+        if _BLANK.search(shape) and _INTERESTING.search(shape) and _is_line(shape):
+            found.extend(split(field))
+        else:
+            found.append(field)
     return found
 
 
+_BLANK = re.compile(r"\s")
 #: One override with blanks in its list, as opposed to several words in one pair of quotes.
 _ONE_OVERRIDE = re.compile(r"[+~]*[\w@/.-]+=")
 _ANOTHER = re.compile(r"\s['\"\\]*(?:--[A-Za-z]|[+~]*[A-Za-z_][\w@/-]*(?:\.[\w@/-]+)+=)")
 
 
 def _is_line(shape: str) -> bool:
-    """Whether a word is a command line, as ``eval`` and ``bash -c`` are given it, or a part of one."""
-    if not re.search(r"\s", shape):
-        return False
+    """Whether a word with blanks in it is a command line, as ``eval`` and ``bash -c`` have it, or a part of one."""
     return _ANOTHER.search(shape) is not None or not _ONE_OVERRIDE.match(shape)
 
 
