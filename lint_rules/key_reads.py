@@ -6,8 +6,8 @@ import ast
 import re
 from typing import NamedTuple
 
+from ..sources.keys import FIELDS, SWITCH
 from ..sources.python import Scope
-from ..sources.python_keys import FIELDS, SWITCH
 from ..sources.python_query import last_name, path_of
 from .python_file import PythonFile
 

@@ -10,7 +10,7 @@ from ..sources.python import Python, is_template
 from ..sources.reader import Document
 from . import registry
 from .finding import Finding
-from .python_file import Extras, PythonFile
+from .python_file import Extras, PythonFile, keys
 
 if TYPE_CHECKING:
     from ..schemas.choose import Choice
@@ -24,6 +24,10 @@ def check(document: Document, choice: Choice, extras: Extras) -> Iterator[Findin
         choice: the Megatron-Core in use.
         extras: what options add.
     """
+    keyed = any(key in document.text for key in keys(extras))
+    listed = not choice.assumed and registry.load("RCL303").concerns(document.text, choice)
+    if not keyed and not listed and document.unreadable is None:
+        return  # before it is parsed
     python = document.python
     if not isinstance(python, Python):
         if python.code == "RCL904" or not is_template(document.text):
@@ -31,10 +35,10 @@ def check(document: Document, choice: Choice, extras: Extras) -> Iterator[Findin
             yield Finding(code, message, span, note, help)
         return
     file = PythonFile(python, extras)
-    if any(key in document.text for key in file.keys):
+    if keyed:
         for code in ("RCL301", "RCL302"):
             yield from registry.load(code).check(file)
-    if not choice.assumed:
+    if listed:
         yield from registry.load("RCL303").check(file, choice)
 
 

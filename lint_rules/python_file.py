@@ -7,8 +7,8 @@ import re
 from functools import cached_property
 from typing import NamedTuple
 
+from ..sources.keys import FIELDS, SWITCH
 from ..sources.python import Node, Python
-from ..sources.python_keys import FIELDS, SWITCH
 from ..sources.python_query import Names
 
 
@@ -21,6 +21,11 @@ class Extras(NamedTuple):
     validators: tuple[str, ...] = ()
     #: Whether RCL301 reports the defaults of function parameters, too.
     parameter_defaults: bool = False
+
+
+def keys(extras: Extras) -> frozenset[str]:
+    """Every key that RCL301 and RCL302 look for."""
+    return frozenset({*FIELDS, SWITCH, *extras.keys})
 
 
 #: What stands in a line before a constant's value.
@@ -38,7 +43,7 @@ class PythonFile:
     def __init__(self, python: Python, extras: Extras) -> None:
         self.python = python
         self.extras = extras
-        self.keys = frozenset({*FIELDS, SWITCH, *extras.keys})
+        self.keys = keys(extras)
 
     @cached_property
     def nodes(self) -> list[Node]:

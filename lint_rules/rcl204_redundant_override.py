@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..schemas.contract import Contract
+from ..sources.keys import RECOMPUTE_KEYS
 from ..sources.model import UNKNOWN, Setting, Site
-from ..sources.settings import RECOMPUTE_KEYS
 from .finding import Edit, Example, Finding, Fix
 from .wording import shown
 

@@ -21,8 +21,8 @@ from functools import lru_cache
 
 from ..schemas import store
 from ..schemas.contract import Contract
+from ..sources.keys import RECOMPUTE_KEYS
 from ..sources.model import Setting, Site
-from ..sources.settings import RECOMPUTE_KEYS
 from ..sources.suggest import nearest
 from .finding import Example, Finding, Fix
 from .rcl208_deprecated_key import SUCCESSORS

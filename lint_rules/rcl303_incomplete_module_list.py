@@ -103,6 +103,11 @@ class _Item(NamedTuple):
     span: Span
 
 
+def concerns(text: str, choice: Choice) -> bool:
+    """Whether a Python file can hold such a list, judged by its text alone."""
+    return quoting(_ever(choice)).search(text) is not None or bool(_near_another(text, _ever(choice)))
+
+
 def check(file: PythonFile, choice: Choice) -> Iterator[Finding]:
     """One finding for each such list of a Python file, under the Megatron-Core in use."""
     if _is_silent(file.python.path, choice):
@@ -128,12 +133,7 @@ def _check_prose(
     path: str, text: str, choice: Choice, reader: Callable[[str, list[int]], Iterator[Prose]]
 ) -> Iterator[Finding]:
     modules = _ever(choice)
-    named = [(match.start(), match[0]) for match in naming(modules).finditer(text)]
-    wanted = [
-        start
-        for (start, name), (following, other) in pairwise(named)
-        if name != other and following - start < _FARTHEST
-    ]
+    wanted = _near_another(text, modules)
     if not wanted:
         return
     places = Places(path, text)
@@ -144,6 +144,16 @@ def _check_prose(
                 for item in one.items
             ]
             yield from _judge(items, _whole(items), choice, _prose_fix(items, one, prose, choice))
+
+
+def _near_another(text: str, modules: frozenset[str]) -> list[int]:
+    """Where a module is named so near to another that the two can be in one list."""
+    named = [(match.start(), match[0]) for match in naming(modules).finditer(text)]
+    return [
+        start
+        for (start, name), (following, other) in pairwise(named)
+        if name != other and following - start < _FARTHEST
+    ]
 
 
 def _is_silent(path: str, choice: Choice) -> bool:

@@ -1,9 +1,25 @@
-"""The names that make a Python file worth reading. Nothing heavy is imported, since all of a repository is asked."""
+"""The names of recompute settings, and which of them make a file worth reading.
+
+Nothing heavy is imported here, since every file of a repository is asked.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Final
+
+#: The keys that decide about recomputation in one release of Megatron-Core or another, or in a framework over it.
+RECOMPUTE_KEYS: Final = frozenset(
+    {
+        "activation_checkpointing",
+        "distribute_saved_activations",
+        "moe_layer_recompute",
+        "recompute_granularity",
+        "recompute_method",
+        "recompute_modules",
+        "recompute_num_layers",
+    }
+)
 
 #: The fields of ``TransformerConfig`` that decide about recomputation.
 FIELDS: Final = (
@@ -18,6 +34,7 @@ FIELDS: Final = (
 SWITCH: Final = "activation_checkpointing"
 
 _FIELDS = tuple(field.encode() for field in FIELDS)
+_WITHOUT = b"distribute_saved_activations"
 _SWITCH = SWITCH.encode()
 
 #: A file that lists modules names two of them at least, and one of these is hardly ever missing.
@@ -36,9 +53,13 @@ def concerns(data: bytes, kind: str, keys: Iterable[str] = ()) -> bool:
         return b"#" in data and any(module in data for module in _MODULES)
     if kind != "python":
         return False
-    if any(field in data for field in _FIELDS) or any(key.encode() in data for key in keys):
+    # one search tells most files apart: every field but one has the word in its name
+    recompute = b"recompute" in data
+    if _WITHOUT in data or (recompute and any(field in data for field in _FIELDS)):
+        return True
+    if any(key.encode() in data for key in keys):
         return True
     if _SWITCH in data and b"megatron" in data.lower():
         return True
     named = sum(module in data for module in _MODULES)
-    return named > 1 or (named > 0 and b"recompute" in data.lower())
+    return named > 1 or (named > 0 and (recompute or b"recompute" in data.lower()))

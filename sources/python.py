@@ -15,8 +15,8 @@ from bisect import bisect_left, bisect_right
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
+from .keys import FIELDS, SWITCH
 from .model import Problem, Span
-from .python_keys import FIELDS, SWITCH
 from .text import line_starts, split_lines
 
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"

@@ -8,19 +8,6 @@ from .interpolation import is_interpolation, resolve
 from .model import UNKNOWN, Setting
 from .yaml_tree import Entry, Mapping, Sequence, Value, scalar, span_of, to_python
 
-#: The keys that decide about recomputation in one release of Megatron-Core or another, or in a framework over it.
-RECOMPUTE_KEYS = frozenset(
-    {
-        "activation_checkpointing",
-        "distribute_saved_activations",
-        "moe_layer_recompute",
-        "recompute_granularity",
-        "recompute_method",
-        "recompute_modules",
-        "recompute_num_layers",
-    }
-)
-
 
 class Resolver(NamedTuple):
     """How interpolations in a mapping are resolved; a loader that has none gets no resolver.

@@ -8,8 +8,8 @@ from typing import Any
 
 from ...lint_rules.wording import shown
 from ...schemas import store
+from ...sources.keys import RECOMPUTE_KEYS
 from ...sources.model import UNKNOWN, Site
-from ...sources.settings import RECOMPUTE_KEYS
 from ..engine import Linter
 from .common import UsageError, add_configuration_options, add_contract_options, configurations, fail
 

@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..model import Problem, Site
-from ..python_keys import FIELDS
 
 if TYPE_CHECKING:  # the table is looked at for every file, YAML is loaded for those that match
     from ..reader import Document, Reader
@@ -58,6 +57,9 @@ _RECOMPUTE = (
 )
 _OVERRIDES = (b"activation_checkpointing", b"activations_checkpoint_")
 
+#: What every field of ``TransformerConfig`` that a Python file may name has in it, or is.
+_FIELDS = (b"recompute_", b"distribute_saved_activations")
+
 #: Asked in this order; the first that recognizes a file reads it.
 DIALECTS = (
     Dialect("nemo-rl", "nemo_rl", (b"megatron_cfg", b"defaults:", b'defaults":', b"defaults':")),
@@ -72,7 +74,7 @@ DIALECTS = (
     Dialect("transformer-config", "transformer_config", _RECOMPUTE),
     Dialect("launch-script", "launch_script", (*_RECOMPUTE, *_OVERRIDES), "script"),
     Dialect("python-flags", "python_flags", _RECOMPUTE, "python", beside=True),
-    Dialect("python", "python_literals", tuple(field.encode() for field in FIELDS), "python"),
+    Dialect("python", "python_literals", _FIELDS, "python"),
 )
 
 NAMES = tuple(dialect.name for dialect in DIALECTS)

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..keys import RECOMPUTE_KEYS
 from ..model import UNKNOWN, Dropped, Setting, Site, Span
 from ..reader import Document, Reader
 from ..search import mappings, text_at
-from ..settings import RECOMPUTE_KEYS, Resolver, dotted, setting, settings_of
+from ..settings import Resolver, dotted, setting, settings_of
 from ..yaml_tree import Mapping
 from . import Reading
 

@@ -15,10 +15,11 @@ Open: the recipe has the rest. Files of NeMo Automodel and torchtitan have ``act
 
 from __future__ import annotations
 
+from ..keys import RECOMPUTE_KEYS
 from ..model import Site
 from ..reader import Document, Reader
 from ..search import child
-from ..settings import RECOMPUTE_KEYS, Resolver, settings_of
+from ..settings import Resolver, settings_of
 from . import Reading
 
 _SOURCE = "src/megatron/bridge/training/utils/omegaconf_utils.py"

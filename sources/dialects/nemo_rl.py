@@ -16,9 +16,10 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
+from ..keys import RECOMPUTE_KEYS
 from ..model import UNKNOWN, Dropped, Problem, Refused, Setting, Site, Span
 from ..reader import Document, Reader
-from ..settings import RECOMPUTE_KEYS, Resolver, dotted, find, scalar_text, settings_of
+from ..settings import Resolver, dotted, find, scalar_text, settings_of
 from ..yaml_tree import Entry, Mapping, Sequence, Value, scalar, span_of
 from . import Reading
 

@@ -16,9 +16,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ..keys import FIELDS
 from ..model import UNKNOWN, Setting, Site, Span
 from ..python import Python, Scope
-from ..python_keys import FIELDS
 from ..python_query import Names, Path, last_name, path_of
 from ..reader import Document, Reader
 from ..suggest import nearest
@@ -44,6 +44,8 @@ _MODULES = ("core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "s
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each call, dictionary, and run of assignments."""
+    if not any(field in document.text for field in FIELDS):  # before it is parsed
+        return None
     python = document.python
     if not isinstance(python, Python):
         return None

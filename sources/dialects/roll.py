@@ -19,10 +19,11 @@ import re
 from typing import Any
 
 from ..hydra_defaults import anchor, compose
+from ..keys import RECOMPUTE_KEYS
 from ..model import UNKNOWN, Setting, Site, Span
 from ..reader import Document, Reader
 from ..search import cut, mappings, text_at
-from ..settings import RECOMPUTE_KEYS, Resolver, dotted, settings_of
+from ..settings import Resolver, dotted, settings_of
 from ..yaml_tree import Mapping
 from . import Reading
 

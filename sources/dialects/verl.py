@@ -17,10 +17,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..hydra_defaults import anchor, compose
+from ..keys import RECOMPUTE_KEYS
 from ..model import UNKNOWN, Setting, Site, Span
 from ..reader import Document, Reader
 from ..search import mappings
-from ..settings import RECOMPUTE_KEYS, Resolver, dotted, settings_of
+from ..settings import Resolver, dotted, settings_of
 from ..yaml_tree import Mapping
 from . import Reading
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from recompute_lint.sources.dialects import nemo_rl
+from recompute_lint.sources.keys import RECOMPUTE_KEYS
 from recompute_lint.sources.model import UNKNOWN
 from recompute_lint.sources.reader import Document, Reader
-from recompute_lint.sources.settings import RECOMPUTE_KEYS
 from tests.conftest import CORPUS, needs_corpus
 
 omegaconf = pytest.importorskip("omegaconf")
