@@ -6,6 +6,7 @@ Each command has a module of its own; only the one that is asked for is imported
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -47,6 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 when there is nothing to report, 1 when there is, 2 when the command could not run.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    # Trees of syntax are many objects at a time, and looking for cycles among them finds none: do it less often.
+    gc.set_threshold(50_000)
     try:
         return _run(arguments)
     except KeyboardInterrupt:

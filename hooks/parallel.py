@@ -1,46 +1,99 @@
-"""Share a long list of files among processes."""
+"""Share a long list of files among processes.
+
+The processes are forked here and not by :mod:`multiprocessing`, whose pools take longer to import than a hundred files
+to lint. What they need is little: they ask for work until there is none, and then hand in all they have found.
+"""
 
 from __future__ import annotations
 
-import multiprocessing
 import os
+import pickle
 import sys
-from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 from .engine import Linter, Part
-
-if TYPE_CHECKING:
-    from .options import Configurations
+from .options import Configurations
 
 #: So many files go to a process at a time: enough that what they inherit is mostly read once, and few enough that no
 #: process is left with all the work at the end.
 _CHUNK = 25
-
-_linter: Linter | None = None
+#: The numbers of so many chunks fit into a pipe.
+_MOST_CHUNKS = 4096
+_NUMBER = 4
 
 
 def processes() -> int:
     """How many processes this machine has room for; one where a process cannot be forked."""
-    if sys.platform == "darwin" or "fork" not in multiprocessing.get_all_start_methods():
+    if sys.platform == "darwin" or not hasattr(os, "fork"):
         return 1
     return min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 def examine(configurations: Configurations, paths: list[str], *, cache: bool, count: int) -> Iterable[Part]:
     """What :meth:`.engine.Linter.examine` says of ``paths``, in parts and in order, found by ``count`` processes."""
-    chunks = [paths[start : start + _CHUNK] for start in range(0, len(paths), _CHUNK)]
-    context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(count, context, initializer=_start, initargs=(configurations, cache)) as pool:
-        yield from pool.map(_examine, chunks)
+    size = max(_CHUNK, -(-len(paths) // _MOST_CHUNKS))
+    chunks = [paths[start : start + size] for start in range(0, len(paths), size)]
+    linter = Linter(configurations, cache=cache)
+    return map_in_order(linter.examine, chunks, count)
 
 
-def _start(configurations: Configurations, cache: bool) -> None:
-    global _linter
-    _linter = Linter(configurations, cache=cache)
+class _Worker(NamedTuple):
+    """A process, and the pipe that its results come through."""
+
+    process: int
+    results: int
 
 
-def _examine(paths: list[str]) -> Part:
-    assert _linter is not None
-    return _linter.examine(paths)
+def map_in_order(function: Callable[[Any], Any], items: list[Any], count: int) -> list[Any]:
+    """``[function(item) for item in items]``, worked out by ``count`` forked processes.
+
+    What a process does not hand in, because it was killed or ``function`` raised, is worked out here.
+
+    Args:
+        function: what it returns must be picklable.
+        items: at most 4096.
+        count: how many processes.
+    """
+    numbers, end = os.pipe()
+    os.write(end, b"".join(number.to_bytes(_NUMBER, "big") for number in range(len(items))))
+    os.close(end)
+    workers: list[_Worker] = []
+    for _ in range(count):
+        try:
+            workers.append(_start(function, items, numbers))
+        except OSError:  # there is no room for one more
+            break
+    os.close(numbers)
+    found: dict[int, Any] = {}
+    for worker in workers:
+        found.update(_results(worker))
+    return [found[number] if number in found else function(item) for number, item in enumerate(items)]
+
+
+def _start(function: Callable[[Any], Any], items: list[Any], numbers: int) -> _Worker:
+    results, end = os.pipe()
+    process = os.fork()
+    if process:
+        os.close(end)
+        return _Worker(process, results)
+    try:
+        os.close(results)
+        found: dict[int, Any] = {}
+        while number := os.read(numbers, _NUMBER):
+            index = int.from_bytes(number, "big")
+            found[index] = function(items[index])
+        with os.fdopen(end, "wb") as stream:
+            stream.write(pickle.dumps(found))
+    finally:
+        os._exit(0)  # nothing of what the parent does at its end is to be done here, nor is anything to be said
+
+
+def _results(worker: _Worker) -> dict[int, Any]:
+    with os.fdopen(worker.results, "rb") as stream:
+        content = stream.read()
+    os.waitpid(worker.process, 0)
+    try:
+        return pickle.loads(content)
+    except (EOFError, pickle.UnpicklingError):  # it came to an end before it had written all
+        return {}

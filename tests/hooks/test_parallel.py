@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import signal
+
 import pytest
 
 from recompute_lint.hooks import engine, parallel
@@ -41,7 +45,33 @@ def test_an_error_in_a_process_is_the_users(tmp_path, monkeypatch):
         linter.run(["a.yaml"])
 
 
-def test_what_is_unknown_stays_so():
-    import pickle
+def test_in_order_whoever_does_it():
+    assert parallel.map_in_order(lambda number: number * number, list(range(1000)), 3) == [n * n for n in range(1000)]
 
+
+def test_what_a_killed_process_did_is_done_again():
+    here = os.getpid()
+
+    def once(number: int) -> int:
+        if os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number
+
+    assert parallel.map_in_order(once, [1, 2, 3], 2) == [1, 2, 3]
+
+
+def test_half_a_result_is_none(monkeypatch):
+    monkeypatch.setattr(pickle, "dumps", lambda value: b"\x80\x04")
+    assert parallel.map_in_order(str, [1, 2, 3], 2) == ["1", "2", "3"]
+
+
+def test_no_room_for_a_process(monkeypatch):
+    def fork() -> int:
+        raise BlockingIOError
+
+    monkeypatch.setattr(os, "fork", fork)
+    assert parallel.map_in_order(str, [1, 2, 3], 2) == ["1", "2", "3"]
+
+
+def test_what_is_unknown_stays_so():
     assert pickle.loads(pickle.dumps(UNKNOWN)) is UNKNOWN
