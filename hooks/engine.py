@@ -87,10 +87,8 @@ class Linter:
         if choice is None:
             made = choose(requested, root, cache=self._cache)
             # projects that use the same release share its contract, and what has been judged by it
-            same = (
-                other.contract for other in self._choices.values() if other.contract.version == made.contract.version
-            )
-            shared = next((contract for contract in same if contract.schema == made.contract.schema), made.contract)
+            known = [choice.contract for choice in self._choices.values()]
+            shared = next((contract for contract in known if contract == made.contract), made.contract)
             choice = self._choices[requested, root] = made._replace(contract=shared)
         return choice
 

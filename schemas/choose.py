@@ -60,6 +60,9 @@ def _newest(root: str) -> Choice:
 
 def _follow(hint: Hint, cache: bool) -> Choice | None:
     """The contract that a hint leads to, if one is known."""
+    if hint.absent:
+        newest = store.load(store.releases()[-1])
+        return Choice(newest.ahead(), f"the newest release known; {hint.where}, is not checked out", assumed=True)
     if hint.version:
         release = store.released(hint.version)
         if release:

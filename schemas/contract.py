@@ -40,12 +40,28 @@ class Contract:
     Attributes:
         version: the release, or what the user named the source tree.
         schema: the JSON Schema (Draft 2020-12).
+        stands_in: whether it stands in for a source tree that may be ahead of every release. What only a newer
+            Megatron-Core can know is no mistake then.
     """
 
-    def __init__(self, version: str, schema: dict[str, Any]) -> None:
+    def __init__(self, version: str, schema: dict[str, Any], *, stands_in: bool = False) -> None:
         self.version = version
         self.schema = schema
+        self.stands_in = stands_in
         self._verdicts: dict[str, list[Guard]] = {}
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the other is the same law under the same name."""
+        if not isinstance(other, Contract):
+            return NotImplemented
+        return (self.version, self.stands_in, self.schema) == (other.version, other.stands_in, other.schema)
+
+    def __hash__(self) -> int:
+        return hash((self.version, self.stands_in))
+
+    def ahead(self) -> Contract:
+        """The same, standing in for a source tree that may be ahead of it."""
+        return Contract(self.version, self.schema, stands_in=True)
 
     @property
     def modules(self) -> list[str]:

@@ -35,6 +35,8 @@ class Hint(NamedTuple):
     specifier: str = ""
     #: A source tree.
     path: str = ""
+    #: Whether it is named and not there: a submodule that was not checked out.
+    absent: bool = False
 
 
 def project_root(path: str) -> str:
@@ -112,9 +114,10 @@ def _locked(root: str, name: str) -> Iterator[Hint]:
     text = _read(root, name)
     for match in re.finditer(_LOCKED, text) if "megatron" in text else ():
         path = os.path.join(root, match["path"]) if match["path"] else ""
-        if path and os.path.isfile(os.path.join(path, _CONFIG)):
-            yield Hint(f"{match['path']}, which {name} names", path=path)
-        elif match["version"] and not match["path"]:
+        if path:
+            absent = not os.path.isfile(os.path.join(path, _CONFIG))
+            yield Hint(f"{match['path']}, which {name} names", path=path, absent=absent)
+        elif match["version"]:
             yield Hint(f"locked in {name}", version=match["version"])
 
 
@@ -161,6 +164,16 @@ def _submodules(root: str) -> Iterator[Hint]:
             inside = tree.startswith(root + os.sep)  # a path that leads out of the project is not followed
             if inside and os.path.isfile(os.path.join(tree, _CONFIG)):
                 yield Hint(f"the source tree {inner}", path=tree)
+    for path in paths:
+        if os.path.basename(path).lower() == "megatron-lm" and not _has_files(os.path.join(root, path)):
+            yield Hint(f"{path}, which .gitmodules names", path=path, absent=True)
+
+
+def _has_files(folder: str) -> bool:
+    try:
+        return bool(os.listdir(folder))
+    except OSError:
+        return False
 
 
 def _read(root: str, name: str) -> str:

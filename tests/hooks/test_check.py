@@ -153,6 +153,17 @@ def test_unknown_release_names_the_nearest(command):
     assert "0.16.1" in result.err
 
 
+def test_a_name_may_be_newer_than_every_release(command):
+    """Where the project's Megatron-Core is a submodule that a lint job has not checked out."""
+    module = "    recompute_granularity: selective\n    recompute_modules: [{}]\n"
+    files = {name: GOOD + module.format(name.partition(".")[0]) for name in ("brand_new.yaml", "mlpp.yaml")}
+    found = json.loads(check(command, ".", files=files).out)
+    assert {os.path.basename(entry["filename"]) for entry in found} == {"brand_new.yaml", "mlpp.yaml"}
+    files[".gitmodules"] = '[submodule "m"]\n\tpath = 3rdparty/Megatron-LM\n\turl = https://example.org/m.git\n'
+    found = json.loads(check(command, ".", files=files).out)
+    assert {os.path.basename(entry["filename"]) for entry in found} == {"mlpp.yaml"}
+
+
 def test_dialect(command):
     flat = "recompute_granularity: full\n"
     assert codes(check(command, "a.yaml", files={"a.yaml": flat})) == []

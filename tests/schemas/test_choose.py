@@ -52,12 +52,35 @@ def test_files_that_tell(tmp_path, name, text, version, reason):
         ("requirements.txt", "megatron-core==99.0\n"),
         ("requirements.txt", "megatron-core>=99\n"),
         ("uv.lock", '[[package]]\nname = "megatron-energon"\nversion = "0.12.0"\n'),
-        ("uv.lock", '[[package]]\nname = "megatron-core"\nsource = { editable = "3rdparty/Megatron-LM" }\n'),
     ],
 )
 def test_files_that_do_not_tell(tmp_path, name, text):
     write(tmp_path, {name: text})
     assert found(tmp_path) == (store.releases()[-1], "the newest release known", True)
+
+
+ABSENT = [
+    ("uv.lock", '[[package]]\nname = "megatron-core"\nsource = { editable = "3rdparty/Megatron-LM" }\n'),
+    (".gitmodules", '[submodule "m"]\n\tpath = 3rdparty/Megatron-LM\n\turl = https://example.org/m.git\n'),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), ABSENT)
+def test_a_source_tree_that_is_not_checked_out(tmp_path, name, text):
+    write(tmp_path, {name: text})
+    reason = f"the newest release known; 3rdparty/Megatron-LM, which {name} names, is not checked out"
+    assert found(tmp_path) == (store.releases()[-1], reason, True)
+    assert choose("", str(tmp_path)).contract.stands_in
+
+
+def test_a_release_is_surer_than_a_submodule_that_is_not_checked_out(tmp_path):
+    write(tmp_path, {ABSENT[1][0]: ABSENT[1][1], "requirements.txt": "megatron-core==0.14.0\n"})
+    assert found(tmp_path) == ("0.14.0", "pinned in requirements.txt", False)
+
+
+def test_another_submodule_says_nothing(tmp_path):
+    write(tmp_path, {".gitmodules": '[submodule "m"]\n\tpath = deps/Megatron-Energon\n\turl = x\n'})
+    assert not choose("", str(tmp_path)).contract.stands_in
 
 
 def test_a_range_without_an_end_leaves_the_release_assumed(tmp_path):
