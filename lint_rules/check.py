@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..schemas import store
 from ..schemas.contract import Contract, Guard
 from ..sources.model import UNKNOWN, Site
 from . import registry
@@ -32,6 +33,11 @@ def check(site: Site, contract: Contract, te: str | None = None) -> Iterator[Fin
         yield from registry.load(refusal.code).refuse(refusal)
     judged = {setting.name for finding in wrong_types for setting in finding.involved}
     judged.update(refusal.setting.name for refusal in site.refused)
+    parser = store.parser(site.parser)
+    for guard in parser.violations(_known(site, parser, judged)):
+        if guard.field not in judged:  # a parser stops at the first
+            judged.add(guard.field)
+            yield from registry.load(guard.code).report(site, guard, parser)
     for guard in _violations(site, contract, judged, te):
         yield from registry.load(guard.code).report(site, guard, contract)
     yield from registry.load("RCL104").check(site, contract)
@@ -52,10 +58,13 @@ def instance_of(site: Site, contract: Contract) -> dict[str, Any]:
     return instance
 
 
+def _known(site: Site, contract: Contract, judged: set[str]) -> dict[str, Any]:
+    """:func:`instance_of`, without what has been judged already."""
+    return {name: value for name, value in instance_of(site, contract).items() if name not in judged}
+
+
 def _violations(site: Site, contract: Contract, judged: set[str], te: str | None) -> list[Guard]:
-    instance = instance_of(site, contract)
-    for name in judged:
-        instance.pop(name, None)
+    instance = _known(site, contract, judged)
     guards = [guard for guard in contract.violations(instance) if not guard.requires or _fails(guard.requires, te)]
     if "recompute_granularity" not in instance and instance.get("recompute_modules"):
         # Whatever the granularity turns out to be, a name that nobody knows is wrong.

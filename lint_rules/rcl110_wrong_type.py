@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..schemas import store
 from ..schemas.contract import Contract
 from ..sources.model import UNKNOWN, Setting, Site
 from .finding import Example, Finding, Fix
@@ -69,14 +70,15 @@ _TYPES = {
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
     """One finding for each value of a wrong type that reaches Megatron-Core or the framework's switch."""
-    for name, type_ in (*_TYPES.items(), *site.own_keys.items()):
+    parser = store.parser(site.parser)
+    for name, type_ in (*_TYPES.items(), *parser.own.items()):
         setting = site.settings.get(name) or site.origins.get(name)
         if setting is None or setting.value is None or setting.value is UNKNOWN:
             continue
-        if name in site.own_keys or (name in site.effective and site.effective[name] == setting.value):
+        if name in parser.own or (name in site.effective and site.effective[name] == setting.value):
             what = _mismatch(setting.value, type_)
             if what:
-                source = contract.source_of(name) or site.source
+                source = contract.source_of(name) or parser.source_of(name) or site.source
                 yield _finding(setting, what, type_, f"declared as {_article(type_)}: {source}" if source else "")
 
 

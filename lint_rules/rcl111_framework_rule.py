@@ -15,15 +15,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..sources.model import Refused
+from ..schemas.contract import Contract, Guard
+from ..sources.model import Refused, Site
 from .finding import Example, Finding
+from .wording import at, involved
+
+_RUN = "MODEL_ARGS:\n  --recompute-granularity: {}\n  --recompute-method: uniform\n"
 
 VALID = (
+    Example(_RUN.format("full") + "  --recompute-num-layers: 1\n"),
     Example(
         "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    model_overrides:\n      num_layers: 2\n"
     ),
 )
 INVALID = (
+    Example(_RUN.format("selective"), (3,)),
     Example(
         "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    model_overrides:\n"
         "      recompute_granularity: full\n",
@@ -36,3 +42,9 @@ def refuse(refusal: Refused) -> Iterator[Finding]:
     """The finding for one refusal."""
     setting = refusal.setting
     yield Finding("RCL111", refusal.message, setting.span, refusal.source, refusal.help, (setting,))
+
+
+def report(site: Site, guard: Guard, parser: Contract) -> Iterator[Finding]:
+    """The finding for a check that ``schemas/recipes`` has of the framework's parser."""
+    settings = involved(site, guard.fields)
+    yield Finding("RCL111", guard.message, at(site, guard.field), guard.source, guard.help, settings)

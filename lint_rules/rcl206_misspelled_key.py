@@ -50,7 +50,9 @@ _TOLERANCE = 1 / 8
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
     """One finding for each such key."""
-    meant = frozenset({*site.own_keys, *(field for field in RECOMPUTE_KEYS if field in contract.fields)})
+    meant = frozenset(
+        {*store.parser(site.parser).own, *(field for field in RECOMPUTE_KEYS if field in contract.fields)}
+    )
     for name, setting in site.settings.items():
         if name in contract.fields or name in RECOMPUTE_KEYS or name in SUCCESSORS:
             continue

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..schemas import store
 from ..schemas.contract import Contract
 from ..sources.model import Refused, Site
 from .finding import Example, Finding
@@ -46,7 +47,7 @@ def refuse(refusal: Refused) -> Iterator[Finding]:
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
     """One finding for each old key that is set, unless the framework has the key as its own."""
-    for name in SUCCESSORS.keys() & site.settings.keys() - site.own_keys.keys():
+    for name in SUCCESSORS.keys() & site.settings.keys() - store.parser(site.parser).own.keys():
         setting = site.settings[name]
         if setting.value in (None, False) or (name == "moe_layer_recompute" and not contract.modules):
             continue

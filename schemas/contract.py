@@ -32,6 +32,8 @@ class Guard(NamedTuple):
     fields: tuple[str, ...]
     #: Packages whose version settles it: it refuses only where the requirement is not met.
     requires: dict[str, str]
+    #: What to do about it, where the schema says so.
+    help: str = ""
 
 
 class Contract:
@@ -72,6 +74,11 @@ class Contract:
     def fields(self) -> dict[str, dict[str, Any]]:
         """The fields that any guard looks at, with type, default and source."""
         return self.schema["properties"]
+
+    @cached_property
+    def own(self) -> dict[str, str]:
+        """The fields that are a framework's own and no ``TransformerConfig``'s, with the JSON type of each."""
+        return {name: field["x-own"] for name, field in self.fields.items() if "x-own" in field}
 
     @cached_property
     def guards(self) -> list[Guard]:
@@ -133,4 +140,5 @@ def _guard(branch: dict[str, Any]) -> Guard:
         tuple(subject.get("items", (item,) if item else ())),
         tuple(branch.get("x-fields", ())),
         branch.get("x-requires", {}),
+        branch.get("x-help", ""),
     )

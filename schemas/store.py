@@ -10,7 +10,8 @@ from typing import Any
 
 from .contract import Contract
 
-_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mcore")
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_FOLDER = os.path.join(_HERE, "mcore")
 
 
 class UnknownRelease(ValueError):
@@ -58,3 +59,16 @@ def load(version: str) -> Contract:
         )
     with open(os.path.join(_FOLDER, file), encoding="utf-8") as stream:
         return Contract(version, json.load(stream))
+
+
+@lru_cache(maxsize=16)
+def parser(name: str) -> Contract:
+    """What a framework's own argument parser makes of the settings before Megatron-Core sees them.
+
+    Args:
+        name: a schema of ``schemas/recipes``, whose ``$defs/arguments`` that is; or nothing, for no parser.
+    """
+    if not name:
+        return Contract("", {"properties": {}, "allOf": []})
+    with open(os.path.join(_HERE, "recipes", f"{name}.json"), encoding="utf-8") as stream:
+        return Contract(name, {"allOf": [], **json.load(stream)["$defs"]["arguments"]})

@@ -13,8 +13,8 @@ from .model import UNKNOWN, Dropped, Refused, Setting, Site, Span
 
 ARGUMENTS = "megatron/training/arguments.py"
 
-#: Arguments that are no field, and that a site may have (they are no misspellings and nothing deprecated).
-OWN_KEYS = {"recompute_activations": "boolean"}
+#: The schema of ``schemas/recipes`` with what validate_args checks.
+PARSER = "megatron-lm"
 
 #: Arguments that become a field of another name (argument_utils.py, core_transformer_config_from_args).
 _RENAMED = {"num_experts": "num_moe_experts", "fp8_format": "fp8"}
@@ -73,7 +73,7 @@ def site_of(
         closed=applied.closed,
         dropped=applied.dropped,
         refused=applied.refused,
-        own_keys=OWN_KEYS,
+        parser=PARSER,
         source=ARGUMENTS,
         spelling=spelling,
     )
@@ -114,8 +114,6 @@ def apply(settings: dict[str, Setting], *, closed: bool, flags: bool) -> Applied
     refused: list[Refused] = []
     dropped: list[Dropped] = []
     _old_switches(settings, effective, origins, refused, dropped, flags=flags)
-    _selective_with_method(effective, settings, refused, flags=flags)
-    _distributed(settings, effective, refused, parallel, closed=closed, flags=flags)
     return Applied(effective, origins, tuple(refused), tuple(dropped), closed)
 
 
@@ -158,54 +156,3 @@ def _old_switches(
         reason = "has no effect: beside recompute_activations, Megatron-LM always takes selective"
         dropped.append(Dropped(written, "RCL209", reason, f"{ARGUMENTS}#L607-L608"))
     effective["recompute_granularity"], origins["recompute_granularity"] = "selective", short
-
-
-def _selective_with_method(
-    effective: dict[str, Any], settings: dict[str, Setting], refused: list[Refused], *, flags: bool
-) -> None:
-    method = settings.get("recompute_method")
-    if effective.get("recompute_granularity") != "selective" or method is None or method.value in (None, UNKNOWN):
-        return
-    refused.append(
-        Refused(
-            "RCL111",
-            method,
-            "Megatron-LM's argument checks refuse a recompute_method beside selective recomputation",
-            f"delete it, or write {_spelled('recompute_granularity', 'full', flags=flags)}",
-            f"{ARGUMENTS}#L1425-L1428",
-        )
-    )
-
-
-def _distributed(
-    settings: dict[str, Setting],
-    effective: dict[str, Any],
-    refused: list[Refused],
-    parallel: Any,
-    *,
-    closed: bool,
-    flags: bool,
-) -> None:
-    switch = settings.get("distribute_saved_activations")
-    if switch is None or switch.value is not True:
-        return
-    absent = None if closed else UNKNOWN
-    granularity = effective.get("recompute_granularity", absent)
-    method = effective.get("recompute_method", absent)
-    if parallel == 1:
-        what, help, line = "without tensor parallelism", _spelled("tensor_model_parallel_size", "2", flags=flags), 1411
-    elif granularity is not UNKNOWN and granularity != "full":
-        what, help, line = "without full recomputation", _spelled("recompute_granularity", "full", flags=flags), 1414
-    elif method is None:
-        what, help, line = "without a recompute_method", _spelled("recompute_method", "uniform", flags=flags), 1417
-    else:
-        return
-    refused.append(
-        Refused(
-            "RCL111",
-            switch,
-            f"Megatron-LM's argument checks refuse distribute_saved_activations {what}",
-            f"delete it, or write {help}",
-            f"{ARGUMENTS}#L{line}",
-        )
-    )

@@ -6,8 +6,6 @@ long as starting Python does, and a pre-commit hook is mostly start-up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 
@@ -108,9 +106,8 @@ class Site(NamedTuple):
     #: Settings that never reach Megatron-Core.
     dropped: tuple[Dropped, ...] = ()
     refused: tuple[Refused, ...] = ()
-    #: The recompute keys that the framework reads here and that are no ``TransformerConfig`` fields, with their JSON
-    #: types.
-    own_keys: Mapping[str, str] = MappingProxyType({})
+    #: The schema of ``schemas/recipes`` that has the framework's own keys, and what its argument parser checks.
+    parser: str = ""
     #: The file and line in the framework that make ``effective`` what it is, for notes.
     source: str = ""
     #: What stands between the words of a key here: ``-`` for flags.

@@ -153,7 +153,7 @@ def of_flags(line: Line, words: list[str], anchor: Span, path: str) -> Site:
     flags = [flag for flag in line.flags if _FLAG_NAME.match(flag.name)]
     program = [word.rpartition("/")[2] for word in words if word]
     if any(word in _SWIFT and other in _SWIFT_COMMANDS for word, other in pairwise(program)):
-        from .ms_swift import of_flags as of_swift
+        from .ms_swift import of_settings as of_swift
 
         return of_swift(settings_of(flags), anchor, path)
     if any(_PRIMUS.search(word) for word in words):
@@ -226,5 +226,4 @@ def _of_nemo_rl(prefix: str, settings: dict[str, Setting], anchor: Span, path: s
     """Overrides of a NeMo-RL recipe, which has the rest; method and number of layers are NeMo-RL's own."""
     passed = ("recompute_granularity", "recompute_modules")
     effective = {name: setting.value for name, setting in settings.items() if name in passed}
-    own = {"activation_checkpointing": "boolean"}
-    return Site("nemo-rl", path, prefix, anchor, settings, effective, {}, closed=False, own_keys=own)
+    return Site("nemo-rl", path, prefix, anchor, settings, effective, {}, closed=False, parser="nemo-rl")

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..model import UNKNOWN, Refused, Setting, Site, Span
+from ..model import Setting, Site, Span
 from ..reader import Document, Reader
 from ..settings import settings_of
 from ..yaml_tree import Mapping
@@ -56,12 +56,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     if root is None or not (forced or _is_recognized(root)):
         return None
     settings = settings_of(root, None)
-    return Reading([_site(settings, root.span, document.path, flags=False)], [])
-
-
-def of_flags(settings: dict[str, Setting], anchor: Span, path: str) -> Site:
-    """The site that the flags of one command make."""
-    return _site(settings, anchor, path, flags=True)
+    return Reading([of_settings(settings, root.span, document.path)], [])
 
 
 def _is_recognized(root: Mapping) -> bool:
@@ -70,24 +65,11 @@ def _is_recognized(root: Mapping) -> bool:
     return ours and "model" in names and not _MARKS.isdisjoint(names)
 
 
-def _site(settings: dict[str, Setting], anchor: Span, path: str, *, flags: bool) -> Site:
+def of_settings(settings: dict[str, Setting], anchor: Span, path: str) -> Site:
+    """The site that arguments make, from a file or from the flags of one command."""
     effective: dict[str, Any] = {name: setting.value for name, setting in settings.items()}
-    granularity = effective.get("recompute_granularity")
-    if granularity == "none":
+    if effective.get("recompute_granularity") == "none":
         effective["recompute_granularity"] = None
-    refused = []
-    method = settings.get("recompute_method")
-    if granularity == "selective" and method is not None and method.value not in (None, UNKNOWN):
-        full = "--recompute_granularity full" if flags else "recompute_granularity: full"
-        refused.append(
-            Refused(
-                "RCL111",
-                method,
-                "ms-swift refuses a recompute_method beside selective recomputation",
-                f"delete it, or write {full}",
-                f"{_ARGUMENTS}#L800-L801",
-            )
-        )
     return Site(
         "ms-swift",
         path,
@@ -97,6 +79,6 @@ def _site(settings: dict[str, Setting], anchor: Span, path: str, *, flags: bool)
         effective,
         {},
         closed=False,
-        refused=tuple(refused),
+        parser="ms-swift",
         source=f"{_ARGUMENTS}#L484-L487",
     )

@@ -26,7 +26,6 @@ from . import Reading
 _SETUP = "NeMo-RL nemo_rl/models/megatron/setup.py"
 _SOURCE = f"{_SETUP}#L1071-L1092"
 
-_OWN_KEYS = {"activation_checkpointing": "boolean"}
 
 #: ``MegatronConfig`` declares these (nemo_rl/models/policy/__init__.py#L339-L349), so ``model_overrides`` may not.
 _FIRST_CLASS = frozenset({"activation_checkpointing", "recompute_granularity", "recompute_modules"})
@@ -261,7 +260,7 @@ def _site(file: str, merged: Merged, path: tuple[str, ...], mapping: Mapping, an
         closed=False,
         dropped=tuple(dropped),
         refused=tuple(refused),
-        own_keys=_OWN_KEYS,
+        parser="nemo-rl",
         source=_SOURCE,
     )
 

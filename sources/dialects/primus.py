@@ -23,7 +23,7 @@ import re
 from typing import Any, NamedTuple
 
 from ..flags import number
-from ..megatron_args import ARGUMENTS, OWN_KEYS, apply
+from ..megatron_args import ARGUMENTS, PARSER, apply
 from ..model import UNKNOWN, Problem, Refused, Setting, Site, Span
 from ..reader import Document, Reader
 from ..search import child, text_at
@@ -88,7 +88,7 @@ def _trainer(
     where = f"modules.{name}.overrides"
     if framework != "megatron":
         effective = {key: value.value for key, value in settings.items()}
-        site = Site("primus", document.path, where, anchor, settings, effective, {}, closed=False, own_keys=OWN_KEYS)
+        site = Site("primus", document.path, where, anchor, settings, effective, {}, closed=False, parser=PARSER)
     else:
         site = follow(settings, anchor, document.path, where, closed=closed, flags=False)
     return site, (*config.problems, *model.problems)
@@ -126,7 +126,7 @@ def follow(
         closed=applied.closed,
         dropped=applied.dropped,
         refused=tuple(refused),
-        own_keys=OWN_KEYS,
+        parser=PARSER,
         source=ARGUMENTS,
         spelling="_",
     )

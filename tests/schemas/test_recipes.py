@@ -79,5 +79,20 @@ def test_mistakes_are_not(name: str, recipe: object) -> None:
     assert errors(name, recipe)
 
 
+@pytest.mark.parametrize("name", [name for name in SCHEMAS if "arguments" in SCHEMAS[name].get("$defs", {})])
+def test_what_a_parser_checks_names_its_fields(name: str) -> None:
+    parser = store.parser(name)
+    assert parser.fields and SCHEMAS[name]["$defs"]["arguments"]["x-source"]
+    for guard in parser.guards:
+        assert guard.code == "RCL111" and guard.help and guard.source.count("#L") == 1
+        assert guard.field in guard.fields and set(guard.fields) <= parser.fields.keys()
+
+
+def test_the_schemas_of_parsers_are_what_the_linter_judges_by() -> None:
+    names = {"megatron-lm": 4, "ms-swift": 1, "nemo-rl": 0}
+    assert {name: len(store.parser(name).guards) for name in names} == names
+    assert store.parser("").guards == []
+
+
 def test_they_are_packaged() -> None:
     assert '"recompute_lint.schemas.recipes" = ["*.json"]' in Path(ROOT, "pyproject.toml").read_text()
