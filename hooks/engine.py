@@ -123,7 +123,8 @@ class Linter:
         if not candidates and not concerns:
             return [], [], None
         document = self._reader.linted(path, content)
-        sites, problems = dialects.read(document, self._reader, candidates, forced=bool(options.dialect))
+        reading = dialects.read(document, self._reader, candidates, forced=bool(options.dialect))
+        sites, problems = [self._with_facts(site, options) for site in reading.sites], reading.problems
         text = document if concerns else None
         if kind != "yaml":
             return sites, problems, text
@@ -230,7 +231,7 @@ class Linter:
             if text is not None:
                 found.extend(Raw(path, anchor, finding) for finding in self._in_text(text, options))
             for site in sites:
-                findings = check(self._with_facts(site, options), choice.contract, options.te or None)
+                findings = check(site, choice.contract, options.te or None)
                 found.extend(raw_finding(site, finding) for finding in findings)
         return Part(found, count, list(judged_by), read_as)
 

@@ -33,7 +33,8 @@ def run(namespace: argparse.Namespace) -> int:
         for file in linter.files(namespace.paths):
             sites, problems = linter.sites(file)
             contract = linter.contract(file).contract
-            found.extend(_site(site, contract.defaults) for site in sites)
+            facts = dict(linter.options_for(file).facts)
+            found.extend(_site(site, contract.defaults, facts) for site in sites)
             for code, message, span, *_ in problems:
                 broken = True
                 print(f"{span.path}:{span.line}:{span.column}: {code} {message}", file=sys.stderr)
@@ -50,7 +51,7 @@ def run(namespace: argparse.Namespace) -> int:
     return 1 if broken or not found else 0
 
 
-def _site(site: Site, defaults: dict[str, Any]) -> dict[str, Any]:
+def _site(site: Site, defaults: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:
     """What there is to show of a site."""
     fields = [name for name in RECOMPUTE_KEYS if name in site.effective or (site.closed and name in defaults)]
     settings = []
@@ -59,7 +60,8 @@ def _site(site: Site, defaults: dict[str, Any]) -> dict[str, Any]:
             value = site.effective[name]
             setting = site.origin(name)
             known = value is not UNKNOWN
-            origin = f"{setting.span.path}:{setting.span.line}" if setting else f"set by {site.dialect}"
+            unwritten = "stated as a fact" if name in facts else f"set by {site.dialect}"
+            origin = f"{setting.span.path}:{setting.span.line}" if setting else unwritten
             if setting and setting.name != name:
                 origin = f"{site.dialect}, from {setting.name} at {origin}"
         else:

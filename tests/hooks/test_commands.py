@@ -166,6 +166,14 @@ def test_compat(command):
     )
 
 
+def test_facts_count_in_every_command(command):
+    text = BASE + "    recompute_modules: [moe_act]\n"
+    assert "RCL107" not in command("compat", "a.yaml", files={"a.yaml": text}).out
+    assert "RCL107" in command("compat", "a.yaml", "--facts", "moe_grouped_gemm=false").out
+    shown = command("show", "a.yaml", "--facts", "recompute_num_layers=3").out
+    assert "  recompute_num_layers   3            stated as a fact\n" in shown
+
+
 def test_compat_fails_where_the_release_in_use_does(command):
     files = {"base.yaml": BASE, "child.yaml": CHILD}
     result = command("compat", "child.yaml", "--releases", "0.12..0.14", "--mcore", "0.12.0", files=files)

@@ -96,5 +96,7 @@ def test_what_is_no_statement(statement: str) -> None:
 def test_on_the_command_line(command) -> None:
     result = command("check", "--facts", "num_layers", ".")
     assert result.code == 2 and "--facts" in result.err
-    result = command("check", "--model", "nowhere", ".")
-    assert result.code in (0, 2)
+    recipe = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"
+    for name in ("check", "compat", "show"):
+        result = command(name, "--model", "nowhere", "a.yaml", files={"a.yaml": recipe})
+        assert result.code == 2 and "nowhere" in result.err
