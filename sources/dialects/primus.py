@@ -1,4 +1,4 @@
-"""Primus experiments: ``modules.<name>.overrides`` over a module's and a model's file.
+"""Primus experiments, ``modules.<name>.overrides`` over a module's and a model's file, and such files.
 
 Facts from AMD-AGI/Primus at fd1eeabbad15:
 
@@ -12,6 +12,8 @@ Facts from AMD-AGI/Primus at fd1eeabbad15:
 * ``primus/backends/megatron``: the result goes through Megatron-LM's ``validate_args`` (:mod:`..megatron_args`).
 * ``primus/backends/megatron/patches/recompute_layer_patches.py``: with ``recompute_layer_ids``, Megatron-Core's checks
   see no granularity, and Primus makes its own (validate_specified_recompute_layers, L67-L115).
+
+A module's or a model's file (a *preset*) is a site by itself, too, so that whoever changes only that is told.
 
 Closed once both files are found and understood; open otherwise, and for other trainers than the pretraining one.
 """
@@ -33,6 +35,7 @@ from . import Reading
 
 _PATCH = "primus/backends/megatron/patches/recompute_layer_patches.py"
 _FRAMEWORKS = ("megatron", "megatron_bridge")
+_PRESETS = re.compile(r"/configs/(?:models|modules)/megatron(?:_bridge)?/")
 _ENVIRONMENT = re.compile(r"\$\{([^:{}]+)(?::([^}]*))?\}")
 _WORDS = {"true": True, "false": False}
 
@@ -49,11 +52,13 @@ _NOTHING = Mapping({}, Span("", 1, 1, 1, 1))
 
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
-    """One site for each trainer of the experiment that runs on Megatron."""
+    """One site for each trainer of the experiment that runs on Megatron, or one for the whole of a preset."""
     root = document.root
-    modules = child(root, "modules") if root is not None else None
-    if root is None or modules is None:
+    if root is None:
         return None
+    modules = child(root, "modules")
+    if modules is None:
+        return _of_preset(document, reader, root) if forced or _is_preset(document.path, root) else None
     sites: list[Site] = []
     problems: list[Problem] = []
     recognized = False
@@ -68,6 +73,21 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
             sites.append(site)
             problems.extend(wrong)
     return Reading(sites, problems) if recognized or forced else None
+
+
+def _is_preset(path: str, root: Mapping) -> bool:
+    """Whether the file is one that experiments name by ``config`` or ``model``, judged by its place or ``extends``."""
+    if not any("recompute" in name for name in root.entries):
+        return False
+    return "extends" in root.entries or _PRESETS.search(os.path.abspath(path).replace(os.sep, "/")) is not None
+
+
+def _of_preset(document: Document, reader: Reader, root: Mapping) -> Reading:
+    """What a preset sets, open for what the experiment sets besides; null is there to be set."""
+    preset = _extend(reader, document, (os.path.normpath(document.path),))
+    resolved = (_resolved(setting(key, entry, None)) for key, entry in preset.root.entries.items())
+    settings = {setting.name: setting for setting in resolved if setting.value is not None}
+    return Reading([follow(settings, root.span, document.path, "", closed=False, flags=False)], list(preset.problems))
 
 
 def _trainer(
@@ -173,14 +193,13 @@ def _extended(reader: Reader, path: str, chain: tuple[str, ...]) -> _Preset:
     key = "primus:" + path
     known = reader.memo.get(key)
     if known is None:
-        known = _extend(reader, path, (*chain, path))
+        known = _extend(reader, reader.document(path), (*chain, path))
         if known.complete:
             reader.memo[key] = known
     return known
 
 
-def _extend(reader: Reader, path: str, chain: tuple[str, ...]) -> _Preset:
-    document = reader.document(path)
+def _extend(reader: Reader, document: Document, chain: tuple[str, ...]) -> _Preset:
     root = document.root
     if root is None:
         return _Preset(_NOTHING, complete=False)
@@ -191,7 +210,7 @@ def _extend(reader: Reader, path: str, chain: tuple[str, ...]) -> _Preset:
     complete = True
     problems: list[Problem] = []
     for node, text in _names(entry):
-        parent = os.path.normpath(os.path.join(os.path.dirname(path), text))
+        parent = os.path.normpath(os.path.join(os.path.dirname(document.path), text))
         if parent in chain:
             loop = " -> ".join((*chain[chain.index(parent) :], parent))
             problems.append(Problem("RCL903", f"inherits from itself: {loop}", span_of(node)))

@@ -92,6 +92,29 @@ class TestPrimus:
     def test_its_own_rules(self, lint, overrides: str, found: list[tuple[int, str]]) -> None:
         assert self.lint(lint, overrides) == found
 
+    @pytest.mark.parametrize(
+        ("text", "found"),
+        [
+            ("recompute_granularity: fulll\n", [(1, "RCL101")]),
+            ("recompute_granularity: selective\nrecompute_method: block\n", [(2, "RCL111")]),
+            # an experiment brings the rest
+            ("recompute_granularity: null\nrecompute_num_layers: 1\n", []),
+            ("recompute_granularity: full\nrecompute_method: null\n", []),
+        ],
+    )
+    @pytest.mark.parametrize("place", ["primus/configs/modules/megatron/a.yaml", "b.yaml"])
+    def test_a_preset_by_itself(self, lint, place: str, text: str, found: list[tuple[int, str]]) -> None:
+        above = "" if place.startswith("primus") else "extends: c.yaml\n"
+        lines = len(above.splitlines())
+        assert codes(lint({place: above + text, "c.yaml": ""}, **MCORE)) == [
+            (line + lines, code) for line, code in found
+        ]
+
+    def test_a_preset_is_no_whole_configuration(self, lint) -> None:
+        model = "num_layers: 4\nhidden_size: 8\nnum_attention_heads: 1\nrecompute_granularity: full\n"
+        assert codes(lint({"primus/configs/models/megatron/a.yaml": model}, **MCORE)) == []
+        assert codes(lint({"a.yaml": model}, **MCORE)) == [(4, "RCL103"), (4, "RCL104")]
+
     def test_other_backends_are_not_ours(self, lint) -> None:
         assert self.lint(lint, "recompute_granularity: fulll", framework="torchtitan") == []
 
