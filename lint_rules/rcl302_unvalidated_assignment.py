@@ -136,7 +136,9 @@ def _is_safe(target: ast.Attribute, value: ast.expr, scope: Scope, file: PythonF
         return True  # Granularity(text).value: the enumeration refuses what it does not have
     if target.attr == "recompute_num_layers" and isinstance(value, ast.Call) and last_name(value.func) == "int":
         return True  # which refuses what is no number
-    if _is_copied(target, inner) or _is_taken_over(target, inner, scope, file) or _is_container(target, scope):
+    if _is_copied(target, inner) or _is_taken_over(target, inner, scope, file) or _is_put_back(target, inner, file):
+        return True
+    if _is_container(target, scope) or _is_description(target, file):
         return True
     if validated_later(target, scope, names, more) or Checks(scope, value, target, names, more).any():
         return True
@@ -184,6 +186,31 @@ def _is_taken_over(target: ast.Attribute, value: ast.expr, scope: Scope, file: P
         return False
     made = file.names.value(target.value, scope)
     return isinstance(made, ast.Call) and last_name(made.func).endswith(("TransformerConfig", "copy"))
+
+
+def _is_put_back(target: ast.Attribute, value: ast.expr, file: PythonFile) -> bool:
+    """Whether a method puts back what another has kept of a configuration before it set the same place to None."""
+    to, kept = path_of(target), path_of(value)
+    if to is None or kept is None or len(kept) != 2 or kept[0] != "self":
+        return False
+    names = (target.attr, target.attr.replace("recompute_", "activations_checkpoint_"))
+    keeps = sets_none = False
+    for node, _, _ in file.python.near(re.compile(rf"\bself\.{re.escape(kept[1])}\b|\.{target.attr}\b")):
+        for other, given in _assignments(node):
+            path = path_of(other)
+            keeps = keeps or (path == kept and isinstance(given, ast.Attribute) and given.attr in names)
+            sets_none = sets_none or (path == to and isinstance(given, ast.Constant) and given.value is None)
+    return keeps and sets_none
+
+
+#: What a program imports that describes a training with objects which are only made when it begins.
+_DESCRIBES = re.compile(r"^\s*(?:import|from)\s+nemo_run\b", re.MULTILINE)
+
+
+def _is_description(target: ast.Attribute, file: PythonFile) -> bool:
+    """Whether it is the model's part of a NeMo-Run recipe: ``TransformerConfig`` is made from that later on."""
+    path = path_of(target)
+    return path is not None and path[1:-1] == ("model", "config") and _DESCRIBES.search(file.python.text) is not None
 
 
 def _is_container(target: ast.Attribute, scope: Scope) -> bool:

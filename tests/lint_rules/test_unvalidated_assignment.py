@@ -111,6 +111,37 @@ def test_a_bridge_recipe_is_validated_when_training_begins(lint):
     assert lint({"a.py": code}) == []
 
 
+def test_a_nemo_run_recipe_is_built_later(lint):
+    text = "def layers(recipe, count):\n    recipe.model.config.recompute_num_layers = count\n"
+    assert lint({"a.py": "import nemo_run as run\n\n\n" + text}) == []
+    assert [code for *_, code in lint({"a.py": text})] == ["RCL302"]
+
+
+PUT_BACK = """\
+class Model:
+    def without(self):
+        self.kept = {source}
+        self.model.config.recompute_method = {meanwhile}
+
+    def back(self):
+        self.model.config.recompute_method = self.kept
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "meanwhile", "codes"),
+    [
+        ("self.model.config.recompute_method", "None", []),
+        ("self.cfg.activations_checkpoint_method", "None", []),
+        ("self.cfg.method", "None", ["RCL302"]),
+        ("self.model.config.recompute_method", '"block"', ["RCL302"]),
+    ],
+)
+def test_what_was_kept_is_put_back(lint, source, meanwhile, codes):
+    text = PUT_BACK.format(source=source, meanwhile=meanwhile)
+    assert [code for *_, code in lint({"a.py": text})] == codes
+
+
 def test_what_pytest_fills_in_stands_in_the_file(lint):
     code = (
         '@pytest.mark.parametrize(("method", "layers"), [("block", 1)])\n'
