@@ -13,6 +13,11 @@ from .python_file import PythonFile
 
 _METHODS = ("get", "pop", "setdefault")
 
+#: Settings that are one name or number, and expressions that never are.
+_SCALARS = frozenset({"recompute_granularity", "recompute_method", "recompute_num_layers"})
+_MANY = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.GeneratorExp)
+_MADE = frozenset({"float", "list", "range", "set", "tuple"})
+
 #: A default that only says "there was none".
 _SENTINEL = re.compile(
     r"_*(?:missing|sentinel|unset|undefined|empty|absent|no_?default|not_?(?:set|given|found))_*", re.IGNORECASE
@@ -110,6 +115,8 @@ def hides(default: ast.expr | None, key: str, container: ast.expr | None, scope:
         return False
     if isinstance(value, ast.Call) and last_name(value.func) == "object":
         return False
+    if key in _SCALARS and (isinstance(value, _MANY) or last_name(getattr(value, "func", value)) in _MADE):
+        return False  # the space of a search, or where to sort it: the key holds something else than the setting
     if _SENTINEL.fullmatch(last_name(default)):
         return False
     path = path_of(default)

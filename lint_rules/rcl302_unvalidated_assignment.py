@@ -138,7 +138,7 @@ def _is_safe(target: ast.Attribute, value: ast.expr, scope: Scope, file: PythonF
         return True  # which refuses what is no number
     if _is_copied(target, inner) or _is_taken_over(target, inner, scope, file) or _is_put_back(target, inner, file):
         return True
-    if _is_container(target, scope) or _is_description(target, file):
+    if _is_container(target, scope) or _is_description(target, file) or _is_given_constants(inner, scope, file):
         return True
     if validated_later(target, scope, names, more) or Checks(scope, value, target, names, more).any():
         return True
@@ -166,6 +166,25 @@ def _is_finalized_by_callers(target: ast.Attribute, scope: Scope, file: PythonFi
             return False
         there = ast.copy_location(ast.Attribute(value=given, attr=target.attr, ctx=ast.Store()), call)
         verdicts.append(finalized_later(there, caller, file.names, file.extras.validators))
+    return bool(verdicts) and all(verdicts)
+
+
+def _is_given_constants(value: ast.expr, scope: Scope, file: PythonFile) -> bool:
+    """Whether it is a parameter, for which every caller in this file has a constant, as a test's helper has."""
+    if not isinstance(value, ast.Name) or isinstance(scope, ast.Module):
+        return False
+    given = [parameter.arg for parameter in parameters(scope)]
+    if value.id not in given or len(file.names.bound(value.id, scope)) > 1:
+        return False
+    verdicts = []
+    for call, _, caller in file.python.near(re.compile(rf"\b{re.escape(scope.name)}\(")):
+        if isinstance(call, ast.Call) and last_name(call.func) == scope.name:
+            bound = isinstance(call.func, ast.Attribute) and given[0] in ("self", "cls")
+            position = given.index(value.id) - bound
+            argument = next((keyword.value for keyword in call.keywords if keyword.arg == value.id), None)
+            if argument is None and position < len(call.args):
+                argument = call.args[position]
+            verdicts.append(argument is not None and file.names.is_constant(argument, caller))
     return bool(verdicts) and all(verdicts)
 
 

@@ -105,7 +105,10 @@ def bindings(scope: Scope, nodes: list[ast.AST]) -> dict[str, list[ast.expr | No
         elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)):
             if node.value is not None:
                 bind(node.target, node.value)
-        elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension, ast.AugAssign)):
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+            for value in node.iter.elts if isinstance(node.iter, (ast.List, ast.Tuple, ast.Set)) else (None,):
+                bind(node.target, value)
+        elif isinstance(node, ast.AugAssign):
             bind(node.target, None)
         elif isinstance(node, ast.withitem):
             if node.optional_vars is not None:

@@ -21,6 +21,7 @@ from itertools import pairwise
 from typing import Any
 
 from ..flags import Flag, Line, Word, settings_of, take_apart
+from ..forks import is_fork, takes_old_switch
 from ..hydra import Override, override, parse
 from ..keys import RECOMPUTE_KEYS
 from ..megatron_args import apply, site_of
@@ -55,7 +56,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     place = _places(text, document.path)
     sites: list[Site] = []
     for command in commands(text, _INTERESTING, makefile=makefile):
-        sites.extend(_sites(command, place, document.path))
+        sites.extend(_sites(command, place, document.path, reader))
     return Reading(_distinct(sites), [])
 
 
@@ -87,14 +88,14 @@ def is_ours(name: str) -> bool:
     return name in _FLAGS or ("recompute" in name and not _NOT_OURS.search(name))
 
 
-def _sites(command: Command, place: Callable[[int, int], Span], path: str) -> Iterable[Site]:
+def _sites(command: Command, place: Callable[[int, int], Span], path: str, reader: Reader) -> Iterable[Site]:
     fields = _spread(command.fields)
     words = [(_word(field, place), field) for field in fields]
-    plain = [word.text or "" for word, _ in words]
+    plain = [word.text or _program(field.shape) for word, field in words]
     anchor = place(command.start, command.start)
     line = take_apart((word, field.variable) for word, field in words)
     if any(is_ours(flag.name) for flag in line.flags):
-        yield of_flags(line, plain, anchor, path)
+        yield of_flags(line, plain, anchor, path, reader)
     overrides: dict[str, dict[str, Setting]] = {}
     for word, field in words:
         found = _override(word, field)
@@ -104,6 +105,12 @@ def _sites(command: Command, place: Callable[[int, int], Span], path: str) -> It
     for prefix, settings in overrides.items():
         if any(is_ours(name) or name.startswith(("activations_checkpoint_", "activation_check")) for name in settings):
             yield from _of_overrides(prefix, settings, anchor, path, complete=complete)
+
+
+def _program(shape: str) -> str:
+    """The Python file at the end of a word whose folder is unknown."""
+    name = shape.rpartition("/")[2]
+    return name if name.endswith(".py") and "\0" not in name else ""
 
 
 def _word(field: Field, place: Callable[[int, int], Span]) -> Word:
@@ -148,7 +155,7 @@ def _override(word: Word, field: Field) -> Override | None:
 # ---- flags
 
 
-def of_flags(line: Line, words: list[str], anchor: Span, path: str) -> Site:
+def of_flags(line: Line, words: list[str], anchor: Span, path: str, reader: Reader) -> Site:
     """The site that a command line makes; ``words`` are its words, empty where they are unknown."""
     flags = [flag for flag in line.flags if _FLAG_NAME.match(flag.name)]
     program = [word.rpartition("/")[2] for word in words if word]
@@ -160,6 +167,12 @@ def of_flags(line: Line, words: list[str], anchor: Span, path: str) -> Site:
         return _primus(flags, anchor, path)
     settings = settings_of(flags)
     known = line.complete and any(_PROGRAM.search(word) for word in words)
+    ours = [name for name in settings if is_ours(name)]
+    if is_fork(reader, path, ours, words):
+        if takes_old_switch(reader, path):
+            settings.pop("checkpoint_activations", None)
+        settings = {name: setting for name, setting in settings.items() if name in ours}
+        known = False
     applied = apply(settings, closed=known, flags=True)
     return site_of("launch-script", path, _named(words), anchor, settings, applied, spelling="-")
 

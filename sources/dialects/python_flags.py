@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from ..flags import SWITCHES, Line, Word, take_apart
 from ..model import Site, Span
@@ -40,6 +41,10 @@ _MODULES = ("core_attn", "gdn_norm_out", "layernorm", "mhc", "mla_up_proj", "mlp
 _NEEDED = ("recompute_method", "recompute_num_layers")
 
 
+#: The words of a command line, each with the name of the variable that it comes from whole, if it does.
+_Words: TypeAlias = "list[tuple[Word, str]]"
+
+
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each list or string with recompute flags."""
     if not _NEEDLES.search(document.text):  # before it is parsed
@@ -53,7 +58,10 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
         site
         for node in nodes
         if not _is_talk(node.node, parents)
-        for site in (_of_list(python, node) if isinstance(node.node, (ast.List, ast.Tuple)) else _of_text(python, node))
+        for words in (
+            _of_list(python, node) if isinstance(node.node, (ast.List, ast.Tuple)) else _of_text(python, node)
+        )
+        for site in _site(python, words, python.span(node.node), reader)
     ]
     return Reading(sites, []) if sites else None
 
@@ -74,7 +82,7 @@ def _calls(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, (ast.Call, ast.Await))
 
 
-def _of_list(python: Python, here: Node) -> Iterator[Site]:
+def _of_list(python: Python, here: Node) -> Iterator[_Words]:
     node = here.node
     assert isinstance(node, (ast.List, ast.Tuple))
     words = []
@@ -93,10 +101,10 @@ def _of_list(python: Python, here: Node) -> Iterator[Site]:
             words.append((Word(None, span, True), "args" if spread else last_name(item)))
     if any(word.text and re.search(r"\s--", word.text) for word, _ in words):
         return  # command lines, one by one, or lines of text
-    yield from _site(python, words, python.span(node))
+    yield words
 
 
-def _of_text(python: Python, here: Node) -> Iterator[Site]:
+def _of_text(python: Python, here: Node) -> Iterator[_Words]:
     node = here.node
     if isinstance(here.parent, (ast.JoinedStr, ast.List, ast.Tuple)):
         return
@@ -111,7 +119,7 @@ def _of_text(python: Python, here: Node) -> Iterator[Site]:
         return
     if not _NEEDLES.search(text) or not _PROGRAM.match(text.lstrip()) or (" " not in text.strip() and "=" not in text):
         return
-    yield from _site(python, list(_words(python, node, text)), python.span(node))
+    yield list(_words(python, node, text))
 
 
 def _words(python: Python, node: ast.AST, text: str) -> Iterator[tuple[Word, str]]:
@@ -136,12 +144,13 @@ def _words(python: Python, node: ast.AST, text: str) -> Iterator[tuple[Word, str
         yield Word(word, place), ""
 
 
-def _site(python: Python, words: list[tuple[Word, str]], anchor: Span) -> Iterator[Site]:
+def _site(python: Python, words: _Words, anchor: Span, reader: Reader) -> Iterator[Site]:
     line = take_apart(words)
     if not any(is_ours(flag.name) for flag in line.flags) or not _is_command_line(line):
         return
     texts = [word.text or "" for word, _ in words]
-    site = of_flags(line, texts, anchor._replace(end_line=anchor.line, end_column=anchor.column), python.path)
+    start = anchor._replace(end_line=anchor.line, end_column=anchor.column)
+    site = of_flags(line, texts, start, python.path, reader)
     if site.effective.get("recompute_granularity") == "full" and line.complete and not site.closed:
         for name in _NEEDED:
             if name not in site.settings and not re.search(name.replace("_", "[-_]"), python.text):

@@ -23,6 +23,7 @@ MISTAKES = {
     "in a tuple": 'm.recompute_granularity, m.recompute_modules = "selective", modules',
     "setattr": 'setattr(m, "recompute_modules", modules)',
     "annotated": "m.recompute_modules: list = modules",
+    "in a loop": "for wanted in granularity:\n    m.recompute_granularity = wanted",
     "added to": "m.recompute_modules += modules",
     "split": 'm.recompute_modules = args.modules.split(",")',
     "either may be": 'm.recompute_granularity = "full" if deep else granularity',
@@ -79,6 +80,7 @@ FINE = {
     "a number": "m.recompute_num_layers = int(layers)",
     "the same place of its like": "a.model.recompute_modules = b.model.recompute_modules",
     "taken over": "c = VisionTransformerConfig(num_layers=1)\nc.recompute_method = megatron_config.recompute_method",
+    "one of those in a loop": 'for wanted in (None, "full"):\n    m.recompute_granularity = wanted',
     "another attribute": "m.recompute_everything = modules",
 }
 
@@ -115,6 +117,27 @@ def test_a_nemo_run_recipe_is_built_later(lint):
     text = "def layers(recipe, count):\n    recipe.model.config.recompute_num_layers = count\n"
     assert lint({"a.py": "import nemo_run as run\n\n\n" + text}) == []
     assert [code for *_, code in lint({"a.py": text})] == ["RCL302"]
+
+
+HELPER = """\
+class Test:
+    def run(self, granularity, fast):
+        self.make().recompute_method = "block"
+        config = self.make()
+        config.recompute_granularity = granularity
+
+    def test(self):
+        for granularity in (None, "selective"):
+            self.run({given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "codes"),
+    [("granularity, True", []), ('fast=True, granularity="full"', []), ("self.g, True", ["RCL302"]), ("", ["RCL302"])],
+)
+def test_a_helper_that_is_given_constants(lint, given, codes):
+    assert [code for *_, code in lint({"a.py": HELPER.format(given=given)})] == codes
 
 
 PUT_BACK = """\

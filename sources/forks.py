@@ -1,0 +1,75 @@
+"""Programs that take Megatron-LM's flags and are not, or not only, Megatron-LM.
+
+What Megatron-Core's source says of a configuration holds for them as far as each value goes, and no further:
+
+* Forks from before March 2024, such as Megatron-DeepSpeed, have their parser in ``megatron/arguments.py`` with other
+  defaults (``--recompute-num-layers`` is 1 in deepspeedai/Megatron-DeepSpeed at 4efb479d, L851) and with flags that
+  Megatron-LM has given up (``--checkpoint-activations``, L864).
+* MindSpeed replaces parts of Megatron-Core when it is imported (Ascend/MindSpeed-LLM at c77308a1, ``pretrain_gpt.py``),
+  and has recompute flags of its own that work with Megatron-LM's (``--recompute-in-advance``, ``--swap-attention``).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+
+from .keys import RECOMPUTE_KEYS
+from .reader import Reader
+from .suggest import nearest
+
+_PARSER = os.path.join("megatron", "arguments.py")
+_PATCHED = re.compile(r"^\s*(?:import|from)\s+mindspeed", re.MULTILINE)
+_OLD_SWITCH = re.compile(r"add_argument\(\s*['\"]--checkpoint-activations")
+
+#: Megatron-LM's flags with the word in them that are no field of TransformerConfig.
+_KNOWN = frozenset({*RECOMPUTE_KEYS, "checkpoint_activations", "recompute_activations", "recompute_layer_ids"})
+#: A flag that is nearer to a known one than this is a misspelling of it.
+_TOLERANCE = 1 / 8
+#: No folder is looked for higher above a script than this.
+_HIGHEST = 12
+
+
+def is_fork(reader: Reader, path: str, flags: Iterable[str], words: Iterable[str]) -> bool:
+    """Whether a command runs such a program.
+
+    Args:
+        reader: reads the files beside the script.
+        path: the script.
+        flags: the names of the command's recompute flags.
+        words: the command's words; a Python file among them is looked for above the script.
+    """
+    if any(name not in _KNOWN and nearest(name, sorted(_KNOWN), _TOLERANCE) is None for name in flags):
+        return True
+    folder = os.path.dirname(os.path.abspath(path))
+    if _above(reader, folder, _PARSER):
+        return True
+    return any(
+        _PATCHED.search(_above(reader, folder, word))
+        for word in words
+        if word.endswith(".py") and not os.path.isabs(word)
+    )
+
+
+def takes_old_switch(reader: Reader, path: str) -> bool:
+    """Whether the project that a script belongs to has a parser that takes ``--checkpoint-activations``."""
+    return _OLD_SWITCH.search(_above(reader, os.path.dirname(os.path.abspath(path)), _PARSER)) is not None
+
+
+def _above(reader: Reader, folder: str, name: str) -> str:
+    """The text of the nearest file of that name in ``folder`` or above it in the same repository, or nothing."""
+    for current in _upwards(folder):
+        file = os.path.normpath(os.path.join(current, name))
+        if file.startswith(current + os.sep) and os.path.isfile(file):
+            return reader.document(file).text
+    return ""
+
+
+def _upwards(folder: str) -> Iterator[str]:
+    for _ in range(_HIGHEST):
+        yield folder
+        parent = os.path.dirname(folder)
+        if parent == folder or os.path.exists(os.path.join(folder, ".git")):
+            return
+        folder = parent
