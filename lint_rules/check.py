@@ -66,6 +66,8 @@ def _known(site: Site, contract: Contract, judged: set[str]) -> dict[str, Any]:
 def _violations(site: Site, contract: Contract, judged: set[str], te: str | None) -> list[Guard]:
     instance = _known(site, contract, judged)
     guards = [guard for guard in contract.violations(instance) if not guard.requires or _fails(guard.requires, te)]
+    if contract.stands_in:
+        guards = [guard for guard in guards if _is_everywhere(guard, instance)]
     if "recompute_granularity" not in instance and instance.get("recompute_modules"):
         # Whatever the granularity turns out to be, a name that nobody knows is wrong.
         selective = contract.violations({**instance, "recompute_granularity": "selective"})
@@ -76,6 +78,17 @@ def _violations(site: Site, contract: Contract, judged: set[str], te: str | None
         # with the wrong values taken for unknown, what remains is judged by itself
         kept.extend(guard for guard in _violations(site, contract, judged | bad, te) if guard not in kept)
     return kept
+
+
+def _is_everywhere(guard: Guard, instance: dict[str, Any]) -> bool:
+    """Whether each recent release that has the modules of a configuration refuses it for the same reason."""
+    listed = instance.get("recompute_modules")
+    known = store.index()["modules"].keys() & {name for name in listed or () if isinstance(name, str)}
+    return all(
+        any((other.code, other.field) == (guard.code, guard.field) for other in contract.violations(instance))
+        for contract in store.recent()
+        if known <= set(contract.modules)
+    )
 
 
 def _fails(requires: dict[str, str], te: str | None) -> bool:

@@ -44,8 +44,8 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
     for name in ("recompute_method", "recompute_num_layers"):
         setting = site.origin(name)
         value = site.effective.get(name)
-        if setting is None or value is None or value is UNKNOWN or name in refused:
-            continue
+        if setting is None or value is None or value is UNKNOWN or value == 0 or name in refused:
+            continue  # no layers is what is meant, too
         if granularity is None:
             reason = "no recompute_granularity is set"
         elif granularity == "selective" and name == "recompute_method":

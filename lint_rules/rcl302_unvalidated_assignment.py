@@ -136,7 +136,11 @@ def _is_safe(target: ast.Attribute, value: ast.expr, scope: Scope, file: PythonF
         return True  # Granularity(text).value: the enumeration refuses what it does not have
     if target.attr == "recompute_num_layers" and isinstance(value, ast.Call) and last_name(value.func) == "int":
         return True  # which refuses what is no number
-    if _is_copied(target, inner) or _is_taken_over(target, inner, scope, file) or _is_put_back(target, inner, file):
+    if (
+        _is_copied(target, inner, scope, file)
+        or _is_taken_over(target, inner, scope, file)
+        or _is_put_back(target, inner, file)
+    ):
         return True
     if _is_container(target, scope) or _is_description(target, file) or _is_given_constants(inner, scope, file):
         return True
@@ -188,8 +192,9 @@ def _is_given_constants(value: ast.expr, scope: Scope, file: PythonFile) -> bool
     return bool(verdicts) and all(verdicts)
 
 
-def _is_copied(target: ast.Attribute, value: ast.expr) -> bool:
+def _is_copied(target: ast.Attribute, value: ast.expr, scope: Scope, file: PythonFile) -> bool:
     """Whether the value comes from the same configuration, or from the same place of another of its kind."""
+    value = file.names.value(value, scope)
     to, source = path_of(target), path_of(value)
     if to is None or source is None or not isinstance(value, ast.Attribute):
         return False

@@ -42,8 +42,8 @@ class Contract:
     Attributes:
         version: the release, or what the user named the source tree.
         schema: the JSON Schema (Draft 2020-12).
-        stands_in: whether it stands in for a source tree that may be ahead of every release. What only a newer
-            Megatron-Core can know is no mistake then.
+        stands_in: whether it stands in for a source tree that is not there. What only some release refuses, or a newer
+            one may know, is no mistake then.
     """
 
     def __init__(self, version: str, schema: dict[str, Any], *, stands_in: bool = False) -> None:

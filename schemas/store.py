@@ -61,6 +61,17 @@ def load(version: str) -> Contract:
         return Contract(version, json.load(stream))
 
 
+def newest_of_each_series(versions: list[str]) -> list[str]:
+    """The newest of the releases that agree in the first two numbers, for each such pair, oldest first."""
+    return list({version_key(version)[:2]: version for version in versions}.values())
+
+
+@lru_cache(maxsize=1)
+def recent() -> list[Contract]:
+    """The contracts of the newest releases of the last four series, which is about a year's."""
+    return list(map(load, newest_of_each_series(releases())[-4:]))
+
+
 @lru_cache(maxsize=16)
 def parser(name: str) -> Contract:
     """What a framework's own argument parser makes of the settings before Megatron-Core sees them.

@@ -80,8 +80,7 @@ def _versions(wanted: str) -> list[str]:
             raise UsageError(
                 f"no release known is in {wanted}; known are {store.releases()[0]} to {store.releases()[-1]}"
             )
-    newest = {store.version_key(version)[:2]: version for version in known}
-    return list(newest.values())
+    return store.newest_of_each_series(known)
 
 
 def _first(sites: list, contract: Contract, te: str | None) -> str:

@@ -164,6 +164,16 @@ def test_a_name_may_be_newer_than_every_release(command):
     assert {os.path.basename(entry["filename"]) for entry in found} == {"mlpp.yaml"}
 
 
+def test_what_only_some_releases_refuse_is_no_mistake_then(command):
+    """0.19 refuses to offload what stands inside a recomputed layer of experts, and 0.18 does not."""
+    offload = "    fine_grained_activation_offloading: true\n    offload_modules: [moe_act]\n"
+    selective = GOOD + "    recompute_granularity: selective\n    recompute_modules: [moe]\n" + offload
+    files = {"a.yaml": selective, "b.yaml": selective.replace("[moe]", "[moe_act]") + "    moe_grouped_gemm: false\n"}
+    assert [entry["code"] for entry in json.loads(check(command, ".", files=files).out)] == ["RCL108", "RCL107"]
+    files[".gitmodules"] = '[submodule "m"]\n\tpath = 3rdparty/Megatron-LM\n\turl = https://example.org/m.git\n'
+    assert [entry["code"] for entry in json.loads(check(command, ".", files=files).out)] == ["RCL107"]
+
+
 def test_dialect(command):
     flat = "recompute_granularity: full\n"
     assert codes(check(command, "a.yaml", files={"a.yaml": flat})) == []

@@ -77,6 +77,7 @@ FINE = {
     "self": "self.recompute_modules = modules",
     "arguments": "args.recompute_modules = modules",
     "its own": "m.recompute_num_layers = m.num_layers",
+    "its own, put back": "kept = m.recompute_method\nm.recompute_method = None\nm.recompute_method = kept",
     "a number": "m.recompute_num_layers = int(layers)",
     "the same place of its like": "a.model.recompute_modules = b.model.recompute_modules",
     "taken over": "c = VisionTransformerConfig(num_layers=1)\nc.recompute_method = megatron_config.recompute_method",
