@@ -47,8 +47,11 @@ def refuse(refusal: Refused) -> Iterator[Finding]:
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
     """One finding for each old key that is set, unless the framework has the key as its own."""
-    for name in SUCCESSORS.keys() & site.settings.keys() - store.parser(site.parser).own.keys():
-        setting = site.settings[name]
+    own = store.parser(site.parser).own
+    for name in SUCCESSORS:
+        setting = site.settings.get(name)
+        if setting is None or name in own:
+            continue
         if setting.value in (None, False) or (name == "moe_layer_recompute" and not contract.modules):
             continue
         note = contract.source_of(name)

@@ -94,7 +94,7 @@ _COLLECTION = re.compile(
 _ELSEWHERE = re.compile(r"offload|graph|fp8|unsupported|invalid|disallow", re.IGNORECASE)
 #: Files that define the modules of their own release: Megatron-LM's, and those with a configuration of their own.
 _OWN = re.compile(r"(?:^|/)megatron/(?:core|training)/")
-_DEFINES = re.compile(r"^class TransformerConfig\b", re.MULTILINE)
+_DEFINES = re.compile(r"^class \w*TransformerConfig\b", re.MULTILINE)
 
 
 class _Item(NamedTuple):

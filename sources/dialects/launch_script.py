@@ -230,9 +230,13 @@ def _of_overrides(
 
         yield follow_nemo(settings, anchor, path, prefix)
     elif any(name in RECOMPUTE_KEYS - {"activation_checkpointing"} or "recompute" in name for name in settings):
-        name = "areal" if keys[-1] == "megatron" else "megatron-bridge"
-        effective = {key: setting.value for key, setting in settings.items()}
-        yield Site(name, path, prefix, anchor, settings, effective, {}, closed=False)
+        if keys[-1] == "megatron":
+            effective = {key: setting.value for key, setting in settings.items()}
+            yield Site("areal", path, prefix, anchor, settings, effective, {}, closed=False)
+        else:
+            from .megatron_bridge import of_settings as of_bridge
+
+            yield of_bridge(settings, anchor, path, prefix)
 
 
 def _of_nemo_rl(prefix: str, settings: dict[str, Setting], anchor: Span, path: str) -> Site:

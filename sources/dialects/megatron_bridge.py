@@ -16,7 +16,7 @@ Open: the recipe has the rest. Files of NeMo Automodel and torchtitan have ``act
 from __future__ import annotations
 
 from ..keys import RECOMPUTE_KEYS
-from ..model import Site
+from ..model import Setting, Site, Span
 from ..reader import Document, Reader
 from ..search import child
 from ..settings import Resolver, settings_of
@@ -36,8 +36,21 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     if not forced and not any(name.startswith("recompute_") for name in model.entries):
         return None
     settings = settings_of(model, Resolver(root, ("model",), RECOMPUTE_KEYS))
+    return Reading([of_settings(settings, model.span, document.path, "model")], [])
+
+
+def of_settings(settings: dict[str, Setting], anchor: Span, path: str, where: str) -> Site:
+    """The site of what a file or a command line puts over a recipe."""
     effective = {name: setting.value for name, setting in settings.items()}
-    return Reading(
-        [Site("megatron-bridge", document.path, "model", model.span, settings, effective, {}, False, source=_SOURCE)],
-        [],
+    return Site(
+        "megatron-bridge",
+        path,
+        where,
+        anchor,
+        settings,
+        effective,
+        {},
+        closed=False,
+        parser="megatron-bridge",
+        source=_SOURCE,
     )

@@ -79,6 +79,7 @@ def test_leaves_megatron_its_own_lists(lint):
     assert lint({"megatron/core/transformer/transformer_config.py": text}, mcore="0.16.1") == []
     configuration = "class TransformerConfig:\n    recompute_modules = ()  # choices: core_attn, moe_act, recompute\n"
     assert lint({"plugin/config.py": configuration}, mcore="0.16.1") == []
+    assert lint({"plugin/config.py": configuration.replace("Transformer", "NPUTransformer")}, mcore="0.16.1") == []
     assert len(lint({"plugin/config.py": configuration.replace("Transformer", "Other")}, mcore="0.16.1")) == 1
 
 

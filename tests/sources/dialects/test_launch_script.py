@@ -210,6 +210,7 @@ class TestOverrides:
             "model.activation_checkpointing=true",
             "model.recompute_granularity=selective ~model.recompute_method",
             "model.recompute_granularity=${g}",
+            "model.recompute_activations=true",  # a provider of somebody's own may have that
             "model.recompute_granularity=full,selective",
             "trainer.recompute=fulll",
         ],
