@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..sources.keys import FIELDS, SWITCH
@@ -128,10 +129,15 @@ def hides(default: ast.expr | None, key: str, container: ast.expr | None, scope:
     return path[-1] != key and (source is None or source[0] != path[0])
 
 
-def is_tested(node: ast.AST, file: PythonFile) -> bool:
-    """Whether a value is only compared or asked for its truth, and goes nowhere."""
+def is_tested(node: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> bool:
+    """Whether a value is only compared or asked for its truth, and goes nowhere.
+
+    Args:
+        node: the expression.
+        parents: what each node stands in.
+    """
     while True:
-        parent = file.parents.get(node)
+        parent = parents.get(node)
         if isinstance(parent, ast.Compare) or (isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)):
             return True
         if isinstance(parent, (ast.If, ast.While, ast.IfExp, ast.Assert)) and parent.test is node:
@@ -146,6 +152,19 @@ def is_tested(node: ast.AST, file: PythonFile) -> bool:
         if not passes_on or parent is None or isinstance(parent, ast.NamedExpr):
             return False
         node = parent
+
+
+def is_kept_for_tests(node: ast.AST, scope: Scope, file: PythonFile) -> bool:
+    """Whether a value goes into a variable that is nothing else and is only tested."""
+    assignment = file.parents.get(node)
+    if not isinstance(assignment, ast.Assign) or len(assignment.targets) != 1:
+        return False
+    name = assignment.targets[0]
+    if not isinstance(name, ast.Name) or isinstance(scope, ast.Module) or len(file.names.bound(name.id, scope)) != 1:
+        return False
+    parents = {child: parent for parent in ast.walk(scope) for child in ast.iter_child_nodes(parent)}
+    uses = [use for use in parents if isinstance(use, ast.Name) and use.id == name.id and use is not name]
+    return bool(uses) and all(is_tested(use, parents) for use in uses)
 
 
 def is_empty(default: ast.expr) -> bool:

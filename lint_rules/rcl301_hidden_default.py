@@ -30,7 +30,7 @@ from ..sources.model import Span
 from ..sources.python import Python, Scope
 from ..sources.python_query import last_name, path_of
 from .finding import Edit, Example, Finding, Fix
-from .key_reads import Read, hides, is_empty, is_key, is_tested, read_of
+from .key_reads import Read, hides, is_empty, is_kept_for_tests, is_key, is_tested, read_of
 from .python_file import PythonFile
 
 VALID = (
@@ -97,7 +97,7 @@ def _of_call(node: ast.Call, scope: Scope, file: PythonFile) -> Iterator[Finding
     read = read_of(node, scope, file)
     if read is None or read.default is None or not hides(read.default, read.key, read.container, scope, file):
         return
-    if is_empty(read.default) and is_tested(node, file):
+    if is_empty(read.default) and (is_tested(node, file.parents) or is_kept_for_tests(node, scope, file)):
         return
     if read.form == "pop" and isinstance(file.parents.get(node), ast.Expr):
         return  # thrown away
@@ -110,12 +110,14 @@ def _of_or(node: ast.BoolOp, scope: Scope, file: PythonFile) -> Iterator[Finding
     for operand in node.values[:-1]:
         inner = operand.value if isinstance(operand, ast.NamedExpr) else operand
         read = read_of(inner, scope, file)
-        if read is None or read.form == "setdefault" or is_tested(node, file):
+        if read is None or read.form == "setdefault" or is_tested(node, file.parents):
             continue
         if hides(read.default, read.key, read.container, scope, file) or not hides(
             default, read.key, read.container, scope, file
         ):
             continue
+        if is_empty(default) and is_kept_for_tests(node, scope, file):
+            return
         text = _plain(read, file.python) if len(node.values) == 2 and operand is inner else None
         yield _finding(node, read.key, default, _replacement(node, text, file.python, safe=False), file.python)
         return

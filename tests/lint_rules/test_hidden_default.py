@@ -10,6 +10,12 @@ MISTAKES = {
     "single quotes": "x = cfg.get('recompute_method', 'uniform')",
     "number": 'x = getattr(cfg, "recompute_num_layers", 1)',
     "zero": 'x = cfg.get("recompute_num_layers", 0)',
+    "empty default of what goes on below": (
+        'def f(cfg):\n    them = cfg.get("recompute_modules") or []\n    if "mlp" in them:\n        return them'
+    ),
+    "default of what is tested below": (
+        'def f(cfg):\n    modules = cfg.get("recompute_modules") or ["moe"]\n    return "mlp" in modules'
+    ),
     "false": 'x = cfg.get("distribute_saved_activations", False)',
     "list": 'x = cfg.get("recompute_modules", ["core_attn"])',
     "empty list that goes on": 'x = cfg.get("recompute_modules", [])',
@@ -66,6 +72,9 @@ FINE = {
     "or None": 'x = cfg.get("recompute_granularity") or None',
     "and": 'x = cfg.get("recompute_granularity") and other',
     "empty default in a membership test": 'x = "mlp" in cfg.get("recompute_modules", [])',
+    "empty default of what is tested below": (
+        'def f(cfg):\n    them = cfg.get("recompute_modules") or []\n    if "mlp" in them:\n        return them == []'
+    ),
     "false default in a test": 'if cfg.get("distribute_saved_activations", False):\n    pass',
     "sentinel": 'x = cfg.get("recompute_modules", _MISSING)',
     "sentinel of its own": 'nothing = object()\nx = cfg.get("recompute_modules", nothing)',
