@@ -17,6 +17,7 @@ from ..sources.model import Problem, Site, Span
 from ..sources.text import decode, is_utf16, read_bytes, split_lines
 from .diagnostics import Diagnostic, Raw, place, raw_finding, raw_problem
 from .options import Configurations, Options, UsageError
+from .suppress import NEEDLES, Suppressions
 
 if TYPE_CHECKING:
     from ..lint_rules.finding import Finding
@@ -190,14 +191,41 @@ class Linter:
             if verbose is not None:
                 for line in part.read_as:
                     verbose(line)
-        lines: dict[str, list[str]] = {}
-        diagnostics = [
+        texts = _Texts(given)
+        diagnostics = self._shown(found, set(paths), texts)
+        unused = [raw for path in paths if self._wants("RCL906", path) for raw in self._unused(path, texts)]
+        diagnostics.extend(self._shown(unused, set(paths), texts))
+        diagnostics.sort(key=lambda diagnostic: (diagnostic.span, diagnostic.code))
+        return Report(diagnostics, len(paths), sites, list(judged_by), texts.lines)
+
+    def _shown(self, found: list[Raw], linted: set[str], texts: _Texts) -> list[Diagnostic]:
+        """What of the findings is wanted and not silenced, placed."""
+        return [
             diagnostic
-            for diagnostic in place(found, set(paths))
-            if self._configurations.for_file(diagnostic.span.path).wants(diagnostic.code, diagnostic.span.path)
-            and not _silenced(diagnostic, lines, given)
+            for diagnostic in place(found, linted)
+            if self._wants(diagnostic.code, diagnostic.span.path)
+            and not texts.suppressions(diagnostic.span.path).covers(diagnostic.code, diagnostic.span.line)
         ]
-        return Report(diagnostics, len(paths), sites, list(judged_by), lines)
+
+    def _wants(self, code: str, path: str) -> bool:
+        return self._configurations.for_file(path).wants(code, path)
+
+    def _unused(self, path: str, texts: _Texts) -> Iterator[Raw]:
+        """The suppressions of a file that silence nothing."""
+        content = texts.content(path)
+        if isinstance(content, Problem) or not any(needle in content for needle in NEEDLES):
+            return
+        text = decode(path, content)
+        if isinstance(text, Problem):
+            return
+        from .unused import unused
+
+        def is_judged(code: str) -> bool:
+            return self._wants(code, path) and not (code == "RCL303" and self.contract(path).assumed)
+
+        suppressions = texts.suppressions(path)
+        for finding in unused(path, text, kind_of(path) or "yaml", suppressions, is_judged):
+            yield Raw(path, finding.span, finding)
 
     def _parts(self, paths: list[str], given: Mapping[str, bytes]) -> Iterable[Part]:
         """Examine ``paths``, by several processes where there are so many files that it pays to start them."""
@@ -240,16 +268,31 @@ def _beside(path: str) -> str:
     return os.path.join(os.path.dirname(path), "config.json")
 
 
-def _silenced(diagnostic: Diagnostic, lines: dict[str, list[str]], given: Mapping[str, bytes]) -> bool:
-    """Whether a comment in the file silences the diagnostic. The file's lines are put into ``lines``."""
-    from .suppress import Suppressions
+class _Texts:
+    """The texts of the files that something is reported in, and what they silence.
 
-    path = diagnostic.span.path
-    if path not in lines:
-        content = given.get(path) or read_bytes(path)
-        text = "" if isinstance(content, Problem) else decode(path, content)
-        lines[path] = [] if isinstance(text, Problem) else split_lines(text)
-    return Suppressions(lines[path]).covers(diagnostic.code, diagnostic.span.line)
+    Args:
+        given: the content of those that are not to be read from disk.
+    """
+
+    def __init__(self, given: Mapping[str, bytes]) -> None:
+        self._given = given
+        self._suppressions: dict[str, Suppressions] = {}
+        self.lines: dict[str, list[str]] = {}
+
+    def content(self, path: str) -> bytes | Problem:
+        """The bytes of a file, or why there are none."""
+        return self._given[path] if path in self._given else read_bytes(path)
+
+    def suppressions(self, path: str) -> Suppressions:
+        """What the file silences. Its lines are put into :attr:`lines`."""
+        found = self._suppressions.get(path)
+        if found is None:
+            content = self.content(path)
+            text = "" if isinstance(content, Problem) else decode(path, content)
+            self.lines[path] = [] if isinstance(text, Problem) else split_lines(text)
+            found = self._suppressions[path] = Suppressions(self.lines[path])
+        return found
 
 
 def _concerns_us(data: bytes) -> bool:

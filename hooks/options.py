@@ -48,7 +48,10 @@ class Options(NamedTuple):
 
     def wants(self, code: str, path: str) -> bool:
         """Whether findings of the rule ``code`` in the file ``path`` are to be shown."""
-        if not code.startswith((*self.select, *self.extend_select)) or code.startswith(self.ignore or ("-",)):
+        selected = (*self.select, *self.extend_select)
+        if not RULES[code].default and code not in selected:
+            return False
+        if not code.startswith(selected) or code.startswith(self.ignore or ("-",)):
             return False
         if self.per_file_ignores:
             from ..sources.files import matches_any

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from ..lint_rules.registry import RULES
 
@@ -10,44 +12,76 @@ _NOQA = re.compile(r"(?:^|\s)#\s*noqa(?P<codes>\s*:\s*[A-Z]+[0-9]+(?:[\s,]+[A-Z]
 _DISABLE = re.compile(r"(?:^|\s)#\s*recompute-lint:\s*disable=(?P<codes>[\w-]+(?:\s*,\s*[\w-]+)*)")
 _SEPARATOR = re.compile(r"[\s,:]+")
 
+#: A file without these bytes has no comment that is about our rules in particular.
+NEEDLES = (b"recompute-lint:", b"RCL", b"rcl")
+
+
+class Comment(NamedTuple):
+    """A comment that silences."""
+
+    #: Where it stands: a line, from 1, and the columns of the whole and of its codes, from 0.
+    line: int
+    start: int
+    end: int
+    codes_start: int
+    #: The codes, their beginnings and rule names; none where it silences everything.
+    codes: tuple[str, ...]
+
 
 class Suppressions:
     """The suppressions of one file.
 
     Args:
         lines: the file's lines.
+
+    Attributes:
+        used: the codes that have silenced something, each with the line of its comment.
     """
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
-        self._whole_file: list[str] = []
-        for line in lines:
+        self.used: set[tuple[int, str]] = set()
+        self._whole_file: list[Comment] = []
+        for number, line in enumerate(lines, 1):
             stripped = line.strip()
             if stripped and not stripped.startswith("#"):
                 break
-            self._whole_file.extend(_disabled(line))
+            self._whole_file.extend(comment for comment in _in_line(line, number, (_DISABLE,)))
 
     def covers(self, code: str, line: int) -> bool:
         """Whether a finding of the rule ``code`` on ``line`` (from 1) is silenced."""
-        if _names(self._whole_file, code):
-            return True
         text = self._lines[line - 1] if 0 < line <= len(self._lines) else ""
-        if "#" not in text:
-            return False
-        noqa = _NOQA.search(text)
-        if noqa:
-            codes = noqa["codes"]
-            if codes is None or code in _SEPARATOR.split(codes.upper()):
-                return True
-        return _names(_disabled(text), code)
+        silenced = False
+        for comment in (*self._whole_file, *_in_line(text, line)):
+            named = [token for token in comment.codes if names(token, code)]
+            self.used.update((comment.line, token) for token in named)
+            silenced = silenced or bool(named) or not comment.codes
+        return silenced
+
+    def comments(self) -> Iterator[Comment]:
+        """Every suppression of the file that names codes."""
+        for number, line in enumerate(self._lines, 1):
+            yield from (comment for comment in _in_line(line, number) if comment.codes)
 
 
-def _disabled(text: str) -> list[str]:
-    match = _DISABLE.search(text)
-    return _SEPARATOR.split(match["codes"]) if match else []
+def _in_line(text: str, line: int, kinds: tuple[re.Pattern[str], ...] = (_NOQA, _DISABLE)) -> Iterator[Comment]:
+    if "#" not in text:
+        return
+    for kind in kinds:
+        match = kind.search(text)
+        if match:
+            written = match["codes"] or ""
+            if kind is _NOQA:
+                written = written.upper()
+            codes = tuple(filter(None, _SEPARATOR.split(written)))
+            # from the first code on, behind the colon that is part of the group
+            at = match.start("codes") + len(written) - len(written.lstrip(" \t:")) if codes else match.end()
+            yield Comment(line, text.index("#", match.start()), match.end(), at, codes)
 
 
-def _names(tokens: list[str], code: str) -> bool:
-    """Whether one of the tokens is the code, its beginning, the rule's name, or ``all``."""
-    name = RULES[code].name
-    return any(token in (name, "all") or (token[:3] == "RCL" and code.startswith(token)) for token in tokens)
+def names(token: str, code: str) -> bool:
+    """Whether a token is the code, its beginning, the rule's name, or ``all``; a rule that is off by default is only
+    meant by its own code or name."""
+    if not RULES[code].default:
+        return token in (code, RULES[code].name)
+    return token in (RULES[code].name, "all") or (token[:3] == "RCL" and code.startswith(token))

@@ -52,6 +52,6 @@ class Example(NamedTuple):
     lines: tuple[int, ...] = ()
     filename: str = "recipe.yaml"
     #: Options, by the names of :class:`~recompute_lint.hooks.options.Options`.
-    options: Mapping[str, str] = MappingProxyType({})
+    options: Mapping[str, str | tuple[str, ...]] = MappingProxyType({})
     #: What ``--fix --unsafe-fixes`` makes of it, where the rule has a fix.
     fixed: str | None = None

@@ -30,7 +30,8 @@ def _doc(code: str) -> str:
 
 
 def _example(title: str, example: Example) -> str:
-    options = "".join(f" --{name} {value}" for name, value in example.options.items())
+    written = {name: value if isinstance(value, str) else ",".join(value) for name, value in example.options.items()}
+    options = "".join(f" --{name.replace('_', '-')} {value}" for name, value in written.items())
     rows = []
     for number, line in enumerate(example.text.splitlines(), 1):
         rows.append(f"{line}    # <-- reported" if number in example.lines else line)

@@ -20,6 +20,8 @@ class Rule(NamedTuple):
     severity: str
     #: Whether ``--fix`` can put some of its findings right.
     fixable: bool = False
+    #: Whether it runs without being asked for by its code.
+    default: bool = True
 
     @property
     def module(self) -> str:
@@ -61,6 +63,7 @@ RULES = {
         Rule("RCL903", "inheritance-cycle", "error"),
         Rule("RCL904", "unreadable-file", "error"),
         Rule("RCL905", "invalid-python", "error"),
+        Rule("RCL906", "unused-suppression", "warning", fixable=True, default=False),
     )
 }
 

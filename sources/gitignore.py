@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from fnmatch import translate
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -40,10 +41,12 @@ class Ignore:
                 return False
             return True
 
-        try:
-            return GitIgnoreSpec.from_lines(self._lines)
-        except (ValueError, re.error):  # git passes over what is no pattern
-            return GitIgnoreSpec.from_lines(filter(valid, self._lines))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of what a pattern may one day mean in Python
+            try:
+                return GitIgnoreSpec.from_lines(self._lines)
+            except (ValueError, re.error):  # git passes over what is no pattern
+                return GitIgnoreSpec.from_lines(filter(valid, self._lines))
 
     @cached_property
     def _names(self) -> re.Pattern[str]:

@@ -76,13 +76,22 @@ def of_python(text: str, wanted: list[int]) -> Iterator[Prose]:
 
 def of_yaml(text: str, wanted: list[int]) -> Iterator[Prose]:
     """The comments of a YAML file, those on lines below each other joined; ``wanted`` as for Python."""
+    yield from _joined(text, comments(text, "yaml"), wanted)
 
-    def comments() -> Iterator[Piece]:
-        for match in _YAML_PIECE.finditer(text):
-            if match["text"] is not None:
-                yield Piece(match.start("text"), match.end("text"), True)
 
-    yield from _joined(text, comments(), wanted)
+def comments(text: str, kind: str) -> Iterator[Piece]:
+    """Every comment of a file, in order; a script's are found as YAML's are.
+
+    Args:
+        text: the file's text.
+        kind: ``python``, ``yaml`` or ``script``.
+    """
+    if kind == "python":
+        yield from (piece for piece in pieces(text) if piece.comment)
+        return
+    for match in _YAML_PIECE.finditer(text):
+        if match["text"] is not None:
+            yield Piece(match.start("text"), match.end("text"), True)
 
 
 def _joined(text: str, found: Iterator[Piece], wanted: list[int]) -> Iterator[Prose]:

@@ -4,6 +4,7 @@ import os
 import re
 import sys
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
@@ -31,6 +32,7 @@ def _is_pattern(line):
     return True
 
 
+@pytest.mark.filterwarnings("ignore::FutureWarning")
 @settings(max_examples=1000)
 @given(st.lists(PATTERNS, min_size=1, max_size=3), PATHS, st.booleans())
 def test_the_verdict_is_pathspecs(lines, parts, is_folder):
