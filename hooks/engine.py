@@ -35,6 +35,10 @@ class Report(NamedTuple):
     judged_by: list[str]
     #: The texts of the files that diagnostics are in, by path.
     lines: dict[str, list[str]]
+    #: How many findings a baseline lists, which are not among the diagnostics.
+    known: int = 0
+    #: What to say of baselines that list findings which are gone.
+    stale: tuple[str, ...] = ()
 
 
 class Part(NamedTuple):
@@ -196,7 +200,32 @@ class Linter:
         unused = [raw for path in paths if self._wants("RCL906", path) for raw in self._unused(path, texts)]
         diagnostics.extend(self._shown(unused, set(paths), texts))
         diagnostics.sort(key=lambda diagnostic: (diagnostic.span, diagnostic.code))
-        return Report(diagnostics, len(paths), sites, list(judged_by), texts.lines)
+        new, stale = self._new(diagnostics, paths, texts)
+        known = len(diagnostics) - len(new)
+        return Report(new, len(paths), sites, list(judged_by), texts.lines, known, stale)
+
+    def _new(
+        self, diagnostics: list[Diagnostic], paths: list[str], texts: _Texts
+    ) -> tuple[list[Diagnostic], tuple[str, ...]]:
+        """The findings that no baseline lists, and what to say of those that are listed and gone."""
+        names = {name for path in paths if (name := self.options_for(path).baseline)}
+        if not names:
+            return diagnostics, ()
+        from .baseline import Baseline
+
+        baselines = {name: Baseline(name) for name in sorted(names)}
+        new = []
+        for diagnostic in diagnostics:
+            baseline = baselines.get(self.options_for(diagnostic.span.path).baseline)
+            if baseline is None or not baseline.has(diagnostic, texts.lines):
+                new.append(diagnostic)
+        gone = ((baseline.path, baseline.gone(paths)) for baseline in baselines.values())
+        return new, tuple(
+            f"{path} lists {count} finding{'s' * (count != 1)} that {'are' if count != 1 else 'is'} gone: "
+            f"write it anew with --write-baseline {path}"
+            for path, count in gone
+            if count
+        )
 
     def _shown(self, found: list[Raw], linted: set[str], texts: _Texts) -> list[Diagnostic]:
         """What of the findings is wanted and not silenced, placed."""

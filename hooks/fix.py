@@ -79,13 +79,18 @@ def fixed(
 def write_atomically(path: str, content: bytes) -> None:
     """Replace a file so that a reader sees the old content or the new, and a failure leaves the old.
 
-    A symbolic link stays one: the file it leads to is replaced. The mode is kept.
+    A symbolic link stays one: the file it leads to is replaced. The mode is kept; a new file has that of any other.
 
     Raises:
         OSError: the folder or the file cannot be written.
     """
     path = os.path.realpath(path)
-    mode = os.stat(path).st_mode
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        mode = 0o666 & ~mask
     descriptor, temporary = tempfile.mkstemp(prefix=".recompute-lint-", dir=os.path.dirname(path))
     try:
         with os.fdopen(descriptor, "wb") as stream:

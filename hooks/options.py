@@ -43,6 +43,8 @@ class Options(NamedTuple):
     facts: tuple[tuple[str, Any], ...] = ()
     #: A Hugging Face config.json, or the folder it is in.
     model: str = ""
+    #: A file that lists findings which are known and not to be reported.
+    baseline: str = ""
     #: The folder of the configuration file, to which its globs are relative.
     root: str = ""
 
@@ -65,7 +67,7 @@ class Options(NamedTuple):
 #: What a configuration file may hold, by its key, and how each value is read.
 _LISTS = ("select", "extend-select", "ignore")
 _NAMES = ("exclude", "extend-recompute-keys", "extend-validators")
-_STRINGS = ("mcore", "dialect", "te", "model")
+_STRINGS = ("mcore", "dialect", "te", "model", "baseline")
 _SWITCHES = ("parameter-defaults",)
 KEYS = (*_LISTS, *_NAMES, *_STRINGS, *_SWITCHES, "facts", "per-file-ignores")
 
@@ -207,7 +209,7 @@ def from_table(table: dict[str, Any], path: str) -> Options:
             if not isinstance(value, str):
                 raise UsageError(f"{where} must be a string")
             values[key] = dialect(value, where) if key == "dialect" else value
-            if key == "model" or (key == "mcore" and os.path.isdir(os.path.join(values["root"], value))):
+            if key in ("model", "baseline") or (key == "mcore" and os.path.isdir(os.path.join(values["root"], value))):
                 values[key] = os.path.join(values["root"], value)
         elif key in _SWITCHES:
             if not isinstance(value, bool):

@@ -45,6 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     report.add_argument("--output-file", metavar="FILE", help="write the report there")
     report.add_argument("--statistics", action="store_true", help="count findings by rule instead of listing them")
+    report.add_argument("--baseline", metavar="FILE", help="do not report the findings that FILE lists")
+    report.add_argument("--write-baseline", metavar="FILE", help="list the findings there are in FILE")
     report.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
     report.add_argument("--no-cache", action="store_true", help="do not keep contracts derived from a source tree")
     report.add_argument("-q", "--quiet", action="store_true", help="no summary")
@@ -55,6 +57,8 @@ def run(namespace: argparse.Namespace) -> int:
     """Lint, report, and return the exit code."""
     try:
         source = _Source(namespace)
+        if namespace.write_baseline:
+            return _write_baseline(source, namespace)
         if namespace.diff:
             return _diff(source, namespace)
         report, count = _fix(source, namespace) if namespace.fix else (source.lint(), 0)
@@ -62,6 +66,9 @@ def run(namespace: argparse.Namespace) -> int:
         return fail(error)
     except OSError as error:
         return fail(UsageError(f"{error.filename}: cannot be written: {(error.strerror or str(error)).lower()}"))
+    if not namespace.quiet:
+        for line in report.stale:
+            _say(f"recompute-lint: {line}")
     if source.is_stdin and namespace.fix:
         sys.stdout.buffer.write(source.given[source.paths[0]])
         sys.stdout.flush()
@@ -160,6 +167,18 @@ def _diff(source: _Source, namespace: argparse.Namespace) -> int:
     return 1 if results and not namespace.exit_zero else 0
 
 
+def _write_baseline(source: _Source, namespace: argparse.Namespace) -> int:
+    """List all findings in a file; exit 0."""
+    from ..baseline import text_of
+    from ..fix import write_atomically
+
+    report, path = source.lint(), namespace.write_baseline
+    write_atomically(path, text_of(report.diagnostics, report.lines, path).encode())
+    if not namespace.quiet:
+        print(f"{path} lists {_count(len(report.diagnostics), 'finding')}.")
+    return 0
+
+
 def _say(text: str) -> None:
     print(text, file=sys.stderr)
 
@@ -192,12 +211,13 @@ def summary(report: Report, fixed: int = 0) -> str:
     law = "; ".join(report.judged_by)
     looked = f"{_count(report.files, 'file')}, {_count(report.sites, 'recompute site')}" + (f" ({law})" if law else "")
     done = f"Fixed {_count(fixed, 'finding')}. " if fixed else ""
+    listed = f"; {report.known} more in the baseline" if report.known else ""
     if not report.diagnostics:
-        return f"{done}No mistakes found in {looked}."
+        return f"{done}No mistakes found in {looked}{listed}."
     errors = sum(diagnostic.severity == "error" for diagnostic in report.diagnostics)
     warnings = len(report.diagnostics) - errors
     parts = [_count(number, word) for number, word in ((errors, "error"), (warnings, "warning")) if number]
-    return f"{done}Found {' and '.join(parts)} in {looked}."
+    return f"{done}Found {' and '.join(parts)} in {looked}{listed}."
 
 
 def _count(number: int, word: str) -> str:

@@ -37,7 +37,7 @@ def configurations(namespace: argparse.Namespace) -> Configurations:
         UsageError: an option's value is wrong.
     """
     overrides: dict[str, Any] = {}
-    for name in ("mcore", "te", "model"):
+    for name in ("mcore", "te", "model", "baseline"):
         value = getattr(namespace, name, None)
         if value is not None:
             overrides[name] = value
@@ -45,6 +45,8 @@ def configurations(namespace: argparse.Namespace) -> Configurations:
         overrides["dialect"] = dialect(namespace.dialect, "--dialect")
     if getattr(namespace, "facts", None):
         overrides["facts"] = _facts(namespace.facts)
+    if getattr(namespace, "write_baseline", None):
+        overrides["baseline"] = ""  # what the old one lists is to be in the new one, too
     for name in ("select", "extend_select", "ignore"):
         value = getattr(namespace, name, None)
         if value is not None:

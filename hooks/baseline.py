@@ -1,0 +1,93 @@
+"""Findings that are known and left for later: a file that lists them, so that only new ones are reported.
+
+The file is JSON: for each file of the project, relative to the baseline's folder, the code of each known finding and
+the text of its line. Lines may move; a line that changes makes its finding new.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .diagnostics import Diagnostic
+from .options import UsageError
+
+_VERSION = 1
+
+
+class Baseline:
+    """A baseline while one run uses it up: each entry stands for one finding.
+
+    Args:
+        path: the file.
+
+    Raises:
+        UsageError: it cannot be read, or is no baseline.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._folder = os.path.dirname(os.path.abspath(path))
+        self._known = Counter(_read(path))
+
+    def has(self, diagnostic: Diagnostic, lines: Mapping[str, list[str]]) -> bool:
+        """Whether the finding is one of those listed that no other finding has been found to be.
+
+        Args:
+            diagnostic: the finding.
+            lines: the lines of the file that it is in, by path.
+        """
+        key = _key(diagnostic, lines, self._folder)
+        if not self._known[key]:
+            return False
+        self._known[key] -= 1
+        return True
+
+    def gone(self, linted: Iterable[str]) -> int:
+        """How many entries of the files linted are left over."""
+        names = {_relative(path, self._folder) for path in linted}
+        return sum(count for (name, _, _), count in self._known.items() if name in names)
+
+
+def text_of(diagnostics: Iterable[Diagnostic], lines: Mapping[str, list[str]], path: str) -> str:
+    """The content of a baseline at ``path`` that lists the findings."""
+    folder = os.path.dirname(os.path.abspath(path))
+    findings: dict[str, list[dict[str, str]]] = {}
+    for name, code, line in sorted(_key(diagnostic, lines, folder) for diagnostic in diagnostics):
+        findings.setdefault(name, []).append({"code": code, "line": line})
+    return json.dumps({"version": _VERSION, "findings": findings}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _key(diagnostic: Diagnostic, lines: Mapping[str, list[str]], folder: str) -> tuple[str, str, str]:
+    span = diagnostic.span
+    source = lines.get(span.path, [])
+    line = source[span.line - 1].strip() if span.line <= len(source) else ""
+    return _relative(span.path, folder), diagnostic.code, line
+
+
+def _relative(path: str, folder: str) -> str:
+    return os.path.relpath(os.path.abspath(path), folder).replace(os.sep, "/")
+
+
+def _read(path: str) -> list[tuple[str, str, str]]:
+    try:
+        with open(path, encoding="utf-8") as stream:
+            content: Any = json.load(stream)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UsageError(f"{path}: cannot be read: {reason}; --write-baseline {path} makes it") from None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: invalid JSON: {error}") from None
+    try:
+        if content["version"] != _VERSION:
+            raise UsageError(f"{path}: a baseline of version {content['version']}, and this release knows {_VERSION}")
+        return [
+            (name, str(entry["code"]), str(entry["line"]))
+            for name, entries in content["findings"].items()
+            for entry in entries
+        ]
+    except (KeyError, TypeError, AttributeError):
+        raise UsageError(f"{path}: not a baseline; --write-baseline {path} makes one") from None
