@@ -24,6 +24,7 @@ COMMANDS = {
     "compat": "a table of recipes and megatron-core releases",
     "smoke": "does a small model with the recipe's settings run? (needs the extra smoke)",
     "bench": "what does recomputation save and cost? (needs the extra smoke)",
+    "server": "findings and fixes in an editor (needs the extra lsp)",
 }
 
 

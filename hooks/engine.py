@@ -100,11 +100,17 @@ class Linter:
     def files(self, paths: list[str], *, force_exclude: bool = False) -> Iterator[str]:
         """The files to lint at and below ``paths``."""
 
-        def excluded(path: str) -> bool:
-            options = self._configurations.for_file(path)
-            return matches_any(path, options.exclude, options.root)
+        return walk(paths, self.is_excluded, force_exclude=force_exclude)
 
-        return walk(paths, excluded, force_exclude=force_exclude)
+    def is_excluded(self, path: str) -> bool:
+        """Whether the options leave a file or folder out."""
+        options = self._configurations.for_file(path)
+        return matches_any(path, options.exclude, options.root)
+
+    def seed(self, given: Mapping[str, bytes]) -> None:
+        """Take these contents for those of their files, also where others have them for parents."""
+        for path, content in given.items():
+            self._reader.put(path, content)
 
     def sites(self, path: str, data: bytes | None = None) -> tuple[list[Site], list[Problem]]:
         """The sites of a file, and what is wrong with the file itself.
@@ -185,6 +191,8 @@ class Linter:
             store.UnknownRelease, UsageError: an option cannot be followed.
         """
         paths = list(map(os.path.normpath, files))
+        if len(given) > 1:
+            self.seed(given)
         found: list[Raw] = []
         sites = 0
         judged_by: dict[str, None] = {}

@@ -107,6 +107,11 @@ class Reader:
         path = os.path.normpath(path)
         return self._parents.get(path) or Document(path, data)
 
+    def put(self, path: str, data: bytes) -> None:
+        """Take ``data`` for the content of the file at ``path`` from now on."""
+        path = os.path.normpath(path)
+        self._parents[path] = Document(path, data)
+
     def document(self, path: str) -> Document:
         """The file at ``path``, which another file names."""
         path = os.path.normpath(path)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...lint_rules.wording import shown
 from ...schemas import store
+from ...schemas.contract import Contract
 from ...sources.keys import RECOMPUTE_KEYS
 from ...sources.model import UNKNOWN, Site
 from ..engine import Linter
@@ -49,6 +50,11 @@ def run(namespace: argparse.Namespace) -> int:
         if not found and not broken:
             print("No recompute settings found.", file=sys.stderr)
     return 1 if broken or not found else 0
+
+
+def described(site: Site, contract: Contract) -> str:
+    """What ``show`` prints of a site."""
+    return _text(_site(site, contract.defaults, {}))
 
 
 def _site(site: Site, defaults: dict[str, Any], facts: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,203 @@
+"""The language server, spoken to as an editor does."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT, write
+
+HEAD = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: selective\n"
+TYPO = HEAD + "    recompute_modules: [mlpp]\n"
+CHILD = "defaults: base.yaml\npolicy:\n  megatron_cfg:\n    recompute_modules: [mlp]\n"
+DEADLINE = 60
+
+
+class Editor:
+    """A client: sends, and keeps what comes."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.folder = folder
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "recompute_lint", "server", "--mcore", "0.16.1", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=folder,
+            env=environment,
+        )
+        self.received: queue.Queue[dict[str, Any]] = queue.Queue()
+        self.told: list[str] = []
+        threading.Thread(target=self._receive, daemon=True).start()
+        self._number = 0
+        self._version = 0
+        capabilities = {"general": {"positionEncodings": ["utf-16"]}}
+        self.capabilities = self.ask("initialize", processId=None, rootUri=folder.as_uri(), capabilities=capabilities)
+        self.tell("initialized")
+
+    def _receive(self) -> None:
+        assert self.process.stdout is not None
+        while header := self.process.stdout.readline():
+            length = int(header.split(b":")[1])
+            while self.process.stdout.readline().strip():
+                pass
+            message = json.loads(self.process.stdout.read(length))
+            if message.get("method") == "window/showMessage":
+                self.told.append(message["params"]["message"])
+            self.received.put(message)
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        content = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(content), content))
+        self.process.stdin.flush()
+
+    def tell(self, method: str, **params: Any) -> None:
+        self._send({"method": method, "params": params})
+
+    def ask(self, method: str, **params: Any) -> Any:
+        self._number += 1
+        self._send({"id": self._number, "method": method, "params": params})
+        while True:
+            message = self.received.get(timeout=DEADLINE)
+            if message.get("id") == self._number:
+                assert "error" not in message, message
+                return message["result"]
+
+    def uri(self, name: str) -> str:
+        return (self.folder / name).as_uri()
+
+    def found(self, name: str) -> list[dict[str, Any]]:
+        """The diagnostics that come for a file next."""
+        while True:
+            message = self.received.get(timeout=DEADLINE)
+            params = message.get("params", {})
+            if message.get("method") == "textDocument/publishDiagnostics" and params["uri"] == self.uri(name):
+                return params["diagnostics"]
+
+    def open(self, name: str, text: str) -> list[dict[str, Any]]:
+        document = {"uri": self.uri(name), "languageId": "yaml", "version": 0, "text": text}
+        self.tell("textDocument/didOpen", textDocument=document)
+        return self.found(name)
+
+    def change(self, name: str, text: str) -> None:
+        self._version += 1
+        document = {"uri": self.uri(name), "version": self._version}
+        self.tell("textDocument/didChange", textDocument=document, contentChanges=[{"text": text}])
+
+    def actions(self, name: str, line: int, *only: str) -> list[dict[str, Any]]:
+        place = {"start": {"line": line, "character": 0}, "end": {"line": line, "character": 99}}
+        context = {"diagnostics": [], **({"only": list(only)} if only else {})}
+        return self.ask("textDocument/codeAction", textDocument={"uri": self.uri(name)}, range=place, context=context)
+
+
+@pytest.fixture
+def editor(tmp_path) -> Iterator[Editor]:
+    write(tmp_path, {"base.yaml": HEAD})
+    client = Editor(tmp_path)
+    yield client
+    client.ask("shutdown")
+    client.tell("exit")
+    assert client.process.wait(DEADLINE) == 0
+
+
+def test_a_finding_comes_and_goes(editor):
+    (found,) = editor.open("a.yaml", TYPO)
+    assert found["code"] == "RCL106"
+    assert found["severity"] == 1
+    assert found["range"] == {"start": {"line": 4, "character": 24}, "end": {"line": 4, "character": 28}}
+    assert found["message"].splitlines()[0] == '"mlpp" is not a module that megatron-core 0.16.1 can recompute'
+    assert "help: did you mean mlp?" in found["message"]
+    editor.change("a.yaml", TYPO.replace("mlpp", "mlp"))
+    assert editor.found("a.yaml") == []
+
+
+def test_columns_count_as_the_editor_counts(editor):
+    (found,) = editor.open("a.yaml", TYPO.replace("recompute_modules: [mlpp]", "recompute_modules: [🎉, mlp]"))
+    assert found["range"]["start"]["character"] == 24
+    assert found["range"]["end"]["character"] == 26
+
+
+def test_a_parent_that_is_not_saved_counts(editor):
+    assert editor.open("child.yaml", CHILD) == []
+    assert editor.open("base.yaml", HEAD.replace("selective", "full")) == []
+    editor.change("base.yaml", HEAD.replace("selective", "full") + "    recompute_modules: [mlp]\n")
+    assert {found["code"] for found in editor.found("base.yaml")} == {"RCL201"}
+    editor.change("base.yaml", HEAD)
+    assert editor.found("child.yaml") == []
+
+
+def test_what_is_closed_is_no_longer_reported(editor):
+    assert editor.open("a.yaml", TYPO)
+    editor.tell("textDocument/didClose", textDocument={"uri": editor.uri("a.yaml")})
+    assert editor.found("a.yaml") == []
+
+
+def test_a_quick_fix(editor):
+    editor.open("a.yaml", TYPO)
+    (action,) = editor.actions("a.yaml", 4)
+    assert action["title"] == "Write mlp (RCL106)"
+    assert action["isPreferred"] is False
+    place = {"start": {"line": 4, "character": 24}, "end": {"line": 4, "character": 28}}
+    assert action["edit"] == {"changes": {editor.uri("a.yaml"): [{"range": place, "newText": "mlp"}]}}
+    assert editor.actions("a.yaml", 3) == []
+    assert editor.actions("a.yaml", 4, "refactor") == []
+
+
+def test_all_safe_fixes_at_once(editor):
+    editor.open("a.yaml", HEAD + "    recompute_modules: [mlp, mlp, mlp]\n")
+    (action,) = editor.actions("a.yaml", 0, "source.fixAll")
+    assert action["kind"] == "source.fixAll.recompute-lint"
+    assert len(action["edit"]["changes"][editor.uri("a.yaml")]) == 2
+    assert [one["kind"] for one in editor.actions("a.yaml", 4, "quickfix")] == ["quickfix", "quickfix"]
+
+
+def test_hovering_shows_what_is_in_effect(editor):
+    editor.open("child.yaml", CHILD)
+    document = {"uri": editor.uri("child.yaml")}
+    shown = editor.ask("textDocument/hover", textDocument=document, position={"line": 3, "character": 8})
+    assert 'recompute_granularity  "selective"' in shown["contents"]["value"]
+    assert "base.yaml:4" in shown["contents"]["value"]
+    assert shown["range"]["start"] == {"line": 3, "character": 4}
+    assert editor.ask("textDocument/hover", textDocument=document, position={"line": 0, "character": 2}) is None
+
+
+def test_other_files_and_broken_ones_are_no_trouble(editor):
+    assert [found["code"] for found in editor.open("broken.yaml", "megatron_cfg: [\n")] == ["RCL901"]
+    document = {"uri": editor.uri("notes.txt"), "languageId": "text", "version": 0, "text": TYPO}
+    editor.tell("textDocument/didOpen", textDocument=document)
+    assert editor.actions("notes.txt", 4) == []
+
+
+def test_a_wrong_configuration_is_told_once(tmp_path):
+    write(tmp_path, {"recompute-lint.toml": "nonsense = 1\n"})
+    client = Editor(tmp_path)
+    assert client.open("a.yaml", TYPO) == []
+    client.change("a.yaml", TYPO)
+    client.ask("shutdown")
+    (told,) = client.told
+    assert told.startswith("recompute-lint: ") and "unknown key 'nonsense'" in told
+    client.tell("exit")
+    assert client.process.wait(DEADLINE) == 0
+
+
+def test_options_are_checked_before_it_serves(command):
+    result = command("server", "--select", "RCL777")
+    assert result.code == 2 and "RCL777" in result.err
+
+
+def test_without_its_extra_it_says_so(command, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pygls", None)
+    monkeypatch.setitem(sys.modules, "lsprotocol", None)
+    monkeypatch.delitem(sys.modules, "recompute_lint.hooks.server", raising=False)
+    result = command("server")
+    assert result.code == 2 and "recompute-lint[lsp]" in result.err
