@@ -17,11 +17,11 @@ from ..sources.model import Problem, Site, Span
 from ..sources.text import decode, is_utf16, read_bytes, split_lines
 from .diagnostics import Diagnostic, Raw, place, raw_finding, raw_problem
 from .options import Configurations, Options, UsageError
-from .suppress import NEEDLES, Suppressions
 
 if TYPE_CHECKING:
     from ..lint_rules.finding import Finding
     from ..sources.reader import Document, Reader
+    from .suppress import Suppressions
 
 
 class Report(NamedTuple):
@@ -249,6 +249,8 @@ class Linter:
 
     def _unused(self, path: str, texts: _Texts) -> Iterator[Raw]:
         """The suppressions of a file that silence nothing."""
+        from .suppress import NEEDLES
+
         content = texts.content(path)
         if isinstance(content, Problem) or not any(needle in content for needle in NEEDLES):
             return
@@ -325,6 +327,8 @@ class _Texts:
         """What the file silences. Its lines are put into :attr:`lines`."""
         found = self._suppressions.get(path)
         if found is None:
+            from .suppress import Suppressions  # not needed where nothing is found
+
             content = self.content(path)
             text = "" if isinstance(content, Problem) else decode(path, content)
             self.lines[path] = [] if isinstance(text, Problem) else split_lines(text)

@@ -1,12 +1,12 @@
 """verl's ``override_transformer_config``: a mapping of ``TransformerConfig`` fields, in YAML or on the command line.
 
-Facts from volcengine/verl at b178a3cd56f5:
+Facts from verl-project/verl at 1dda039b9c63:
 
-* ``verl/workers/megatron_workers.py#L176-L230``: the mapping is handed to the bridge or set on the provider as it
-  stands.
-* ``verl/trainer/config/engine/megatron.yaml#L53-L70``: its defaults are no granularity, no method, no number of layers
+* ``verl/workers/engine/megatron/transformer_impl.py#L296-L373``: the mapping is handed to the bridge, or set on the
+  provider, as it stands.
+* ``verl/trainer/config/engine/megatron.yaml#L74-L93``: its defaults are no granularity, no method, no number of layers
   and ``recompute_modules: ["core_attn"]``, which no finding is made of.
-* ``verl/trainer/config/ref/megatron_ref.yaml#L17``: the reference model takes the actor's unless it has one.
+* ``verl/trainer/config/ref/megatron_ref.yaml#L23``: the reference model takes the actor's unless it has one.
 
 Open: the model comes from a checkpoint. On the command line the recompute fields that no override sets have verl's
 defaults, unless the configuration is not verl's own.
@@ -26,7 +26,7 @@ from ..yaml_tree import Mapping
 from . import Reading
 
 _KEY = "override_transformer_config"
-_SOURCE = "verl/workers/megatron_workers.py#L176-L230"
+_SOURCE = "verl/workers/engine/megatron/transformer_impl.py#L296-L373"
 _DEFAULT_MODULES = ["core_attn"]
 
 
