@@ -165,7 +165,10 @@ class Linter:
         from ..sources import facts
 
         try:
-            model = facts.of_model(options.model) if options.model else facts.beside(os.path.dirname(site.file))
+            if options.model:
+                model = facts.of_model(facts.config_of(options.model))
+            else:
+                model = facts.beside(os.path.dirname(site.file))
         except facts.WrongFacts as error:
             raise UsageError(f"--model: {error}") from None
         return facts.close(site, {**({} if site.closed and not options.model else model), **dict(options.facts)})

@@ -21,8 +21,26 @@ from .model import UNKNOWN, Site
 #: A ``config.json`` larger than this is something else.
 _MAX_BYTES = 2**20
 
-_LAYERS = ("num_hidden_layers", "n_layer", "num_layers")
-_EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
+#: ``config.json`` keys by what Megatron-Core calls them; the first that is there counts.
+NAMES: dict[str, tuple[str, ...]] = {
+    "num_layers": ("num_hidden_layers", "n_layer", "num_layers"),
+    "hidden_size": ("hidden_size", "n_embd"),
+    "num_attention_heads": ("num_attention_heads", "n_head"),
+    "num_query_groups": ("num_key_value_heads",),
+    "kv_channels": ("head_dim",),
+    "ffn_hidden_size": ("intermediate_size", "n_inner"),
+    "vocab_size": ("vocab_size",),
+    "num_moe_experts": ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts"),
+    "moe_router_topk": ("num_experts_per_tok",),
+    "moe_ffn_hidden_size": ("moe_intermediate_size",),
+    "moe_shared_expert_intermediate_size": ("shared_expert_intermediate_size",),
+    "q_lora_rank": ("q_lora_rank",),
+    "kv_lora_rank": ("kv_lora_rank",),
+    "qk_head_dim": ("qk_nope_head_dim",),
+    "qk_pos_emb_head_dim": ("qk_rope_head_dim",),
+    "v_head_dim": ("v_head_dim",),
+    "attention_dropout": ("attention_dropout",),
+}
 
 
 class WrongFacts(ValueError):
@@ -46,8 +64,8 @@ def parse(statement: str) -> tuple[str, Any]:
     return name, resolve_plain(text.strip())
 
 
-def of_model(path: str) -> dict[str, Any]:
-    """The facts in a Hugging Face ``config.json``, or in the one of a folder.
+def config_of(path: str) -> dict[str, Any]:
+    """A Hugging Face ``config.json``, or the one of a folder; of a model that sees, its language part.
 
     Raises:
         WrongFacts: it cannot be read, or is no model's.
@@ -62,31 +80,31 @@ def of_model(path: str) -> dict[str, Any]:
         raise WrongFacts(f"{file}: cannot be read: {(error.strerror or str(error)).lower()}") from None
     except (ValueError, RecursionError) as error:
         raise WrongFacts(f"{file}: invalid JSON: {error}") from None
-    facts = _facts(config)
-    if not facts:
+    if isinstance(config, dict) and isinstance(config.get("text_config"), dict):
+        config = config["text_config"]
+    if not isinstance(config, dict) or not isinstance(named(config, "num_layers"), int):
         raise WrongFacts(f"{file}: not a model's config.json: it has no num_hidden_layers")
-    return facts
+    return config
+
+
+def named(config: Mapping[str, Any], field: str) -> Any:
+    """What a model's configuration has for a field of ``TransformerConfig``; None where it has nothing."""
+    return next((config[name] for name in NAMES[field] if config.get(name) is not None), None)
 
 
 @lru_cache(maxsize=256)
 def beside(folder: str) -> Mapping[str, Any]:
     """The facts in the ``config.json`` of a recipe's folder; none where there is none, or one that is no model's."""
     try:
-        return of_model(os.path.join(folder, "config.json"))
+        return of_model(config_of(os.path.join(folder, "config.json")))
     except WrongFacts:
         return {}
 
 
-def _facts(config: Any) -> dict[str, Any]:
-    if not isinstance(config, dict):
-        return {}
-    if isinstance(config.get("text_config"), dict):  # a model that sees: its language part is what is meant
-        config = config["text_config"]
-    layers = _first(config, _LAYERS)
-    if not isinstance(layers, int):
-        return {}
-    facts: dict[str, Any] = {"num_layers": layers}
-    experts = _first(config, _EXPERTS)
+def of_model(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model's configuration settles of what a recipe leaves open; None where the model has no such part."""
+    facts: dict[str, Any] = {"num_layers": named(config, "num_layers")}
+    experts = named(config, "num_moe_experts")
     facts["num_moe_experts"] = experts if isinstance(experts, int) and experts > 1 else None
     facts["moe_shared_expert_intermediate_size"] = _shared(config) if facts["num_moe_experts"] else None
     facts["multi_latent_attention"] = isinstance(config.get("kv_lora_rank"), int)
@@ -97,12 +115,8 @@ def _facts(config: Any) -> dict[str, Any]:
     return facts
 
 
-def _first(config: dict[str, Any], names: tuple[str, ...]) -> Any:
-    return next((config[name] for name in names if config.get(name) is not None), None)
-
-
-def _shared(config: dict[str, Any]) -> int | None:
-    size = config.get("shared_expert_intermediate_size")
+def _shared(config: Mapping[str, Any]) -> int | None:
+    size = named(config, "moe_shared_expert_intermediate_size")
     if isinstance(size, int) and size > 0:
         return size
     count, width = config.get("n_shared_experts"), config.get("moe_intermediate_size")

@@ -15,9 +15,11 @@ import re
 from typing import Any, NamedTuple
 
 from .dialects.nemo_rl import merge
-from .model import Span
+from .keys import RECOMPUTE_KEYS
+from .model import Setting, Span
 from .reader import Document, Reader
-from .settings import scalar_text
+from .search import mappings
+from .settings import Resolver, dotted, scalar_text, settings_of
 from .yaml_tree import Entry, Mapping, Sequence, Value, span_of
 
 _HEADER = re.compile(r"\s*#\s*@package\s+(\S+)")
@@ -31,6 +33,40 @@ class Composed(NamedTuple):
     root: Mapping
     #: False when an item could not be followed, so that an absent key may yet be set.
     complete: bool
+
+
+class Found(NamedTuple):
+    """A key of a composed configuration whose value may be a mapping of settings."""
+
+    #: What holds the key.
+    holder: Mapping
+    #: The value, and its settings by key; None where it is no mapping.
+    config: Mapping | None
+    settings: dict[str, Setting]
+    #: The dotted path of the value, and where to point at when a finding has no better place.
+    path: str
+    place: Span
+
+
+def find(document: Document, reader: Reader, key: str) -> list[Found] | None:
+    """Every place of the configuration where ``key`` stands; None when the file is no mapping."""
+    composed = compose(document, reader)
+    if composed is None:
+        return None
+    found = []
+    for path, mapping in mappings(composed.root):
+        entry = mapping.entries.get(key)
+        if entry is None:
+            continue
+        here = (*path, key)
+        if isinstance(entry.value, Mapping):
+            config, span = entry.value, entry.value.span
+            settings = settings_of(config, Resolver(composed.root, here, RECOMPUTE_KEYS))
+            place = span if span.path == document.path else anchor(document)
+            found.append(Found(mapping, config, settings, dotted(here), place))
+        else:
+            found.append(Found(mapping, None, {}, dotted(here), anchor(document)))
+    return found
 
 
 def compose(document: Document, reader: Reader) -> Composed | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
 from dataclasses import dataclass
 
+from ...sources import facts as model_facts
 from .request import SmokeOptions, SmokeSite, UsageError
 
 #: What a run needs beside ``TransformerConfig``.
@@ -68,27 +67,6 @@ _MODULE_NEEDS: dict[str, dict[str, object]] = {
     "moe_act": {"num_moe_experts": 8, "moe_grouped_gemm": True},
     "shared_experts": {"num_moe_experts": 8, "moe_shared_expert_intermediate_size": 2048},
     "mla_up_proj": {"multi_latent_attention": True},
-}
-
-#: ``config.json`` keys of Hugging Face models, by what MCore calls them; the first that is there counts.
-_HUGGING_FACE: dict[str, tuple[str, ...]] = {
-    "num_layers": ("num_hidden_layers", "n_layer"),
-    "hidden_size": ("hidden_size", "n_embd"),
-    "num_attention_heads": ("num_attention_heads", "n_head"),
-    "num_query_groups": ("num_key_value_heads",),
-    "kv_channels": ("head_dim",),
-    "ffn_hidden_size": ("intermediate_size", "n_inner"),
-    "vocab_size": ("vocab_size",),
-    "num_moe_experts": ("num_local_experts", "num_experts", "n_routed_experts"),
-    "moe_router_topk": ("num_experts_per_tok",),
-    "moe_ffn_hidden_size": ("moe_intermediate_size",),
-    "moe_shared_expert_intermediate_size": ("shared_expert_intermediate_size",),
-    "q_lora_rank": ("q_lora_rank",),
-    "kv_lora_rank": ("kv_lora_rank",),
-    "qk_head_dim": ("qk_nope_head_dim",),
-    "qk_pos_emb_head_dim": ("qk_rope_head_dim",),
-    "v_head_dim": ("v_head_dim",),
-    "attention_dropout": ("attention_dropout",),
 }
 
 _QK_NORM_MODELS = frozenset({"qwen3", "qwen3_moe"})
@@ -234,22 +212,13 @@ def from_hugging_face(path: str) -> dict[str, object]:
     Raises:
         UsageError: it can't be read or isn't a model's config.
     """
-    if os.path.isdir(path):
-        path = os.path.join(path, "config.json")
     try:
-        with open(path, encoding="utf-8") as file:
-            config = json.load(file)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"--model {path}: cannot read it as JSON: {error}") from error
-    if isinstance(config, dict) and isinstance(config.get("text_config"), dict):
-        config = config["text_config"]
-    if not isinstance(config, dict) or not any(key in config for key in _HUGGING_FACE["hidden_size"]):
-        raise UsageError(f"--model {path}: not a Hugging Face model config (no hidden_size)")
-    facts: dict[str, object] = {}
-    for name, keys in _HUGGING_FACE.items():
-        value = next((config[key] for key in keys if config.get(key) is not None), None)
-        if value is not None:
-            facts[name] = value
+        config = model_facts.config_of(path)
+    except model_facts.WrongFacts as error:
+        raise UsageError(f"--model {error}") from None
+    settled = {name: value for name, value in model_facts.of_model(config).items() if name != "mtp_num_layers"}
+    facts: dict[str, object] = {name: model_facts.named(config, name) for name in model_facts.NAMES} | settled
+    facts = {name: value for name, value in facts.items() if value is not None and value is not False}
     facts["add_bias_linear"] = bool(config.get("mlp_bias", False))
     facts["hidden_dropout"] = 0.0
     facts.setdefault("attention_dropout", 0.0)
@@ -257,15 +226,10 @@ def from_hugging_face(path: str) -> dict[str, object]:
         facts.update(gated_linear_unit=True, activation_func="silu")
     if "rms_norm_eps" in config:
         facts["normalization"] = "RMSNorm"
-    if config.get("kv_lora_rank"):
-        facts["multi_latent_attention"] = True
+    if facts.get("multi_latent_attention"):
         facts.pop("num_query_groups", None)
     if config.get("model_type") in _QK_NORM_MODELS:
         facts["qk_layernorm"] = True
-    if facts.get("num_moe_experts") and config.get("n_shared_experts") and facts.get("moe_ffn_hidden_size"):
-        facts["moe_shared_expert_intermediate_size"] = number(config, "n_shared_experts") * number(
-            facts, "moe_ffn_hidden_size"
-        )
     if facts.get("num_moe_experts"):
         facts.setdefault("moe_ffn_hidden_size", facts.get("ffn_hidden_size"))
         dense, layers = config.get("first_k_dense_replace"), facts.get("num_layers")

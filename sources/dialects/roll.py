@@ -18,13 +18,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..hydra_defaults import anchor, compose
-from ..keys import RECOMPUTE_KEYS
+from ..hydra_defaults import find
 from ..model import UNKNOWN, Setting, Site, Span
 from ..reader import Document, Reader
-from ..search import cut, mappings, text_at
-from ..settings import Resolver, dotted, settings_of
-from ..yaml_tree import Mapping
+from ..search import cut, text_at
 from . import Reading
 
 _ARGUMENTS = "mcore_adapter/src/mcore_adapter/training_args.py#L285"
@@ -33,28 +30,22 @@ _PART = re.compile(r"[^,]+")
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each Megatron strategy that is given a configuration."""
-    composed = compose(document, reader)
-    if composed is None:
+    found = find(document, reader, "strategy_config")
+    if found is None:
         return None
-    root = composed.root
     sites = []
     recognized = False
-    for path, mapping in mappings(root):
-        strategy = text_at(mapping, "strategy_name")
-        entry = mapping.entries.get("strategy_config")
-        if strategy is None or entry is None:
+    for holder, config, settings, path, place in found:
+        strategy = text_at(holder, "strategy_name")
+        if strategy is None:
             continue
         recognized = True
-        if strategy.startswith("megatron") and isinstance(entry.value, Mapping):
-            config = entry.value
-            here = (*path, "strategy_config")
-            settings = settings_of(config, Resolver(root, here, RECOMPUTE_KEYS))
+        if strategy.startswith("megatron") and config is not None:
             modules = config.entries.get("recompute_modules")
             if modules is not None and isinstance(settings["recompute_modules"].value, str):
                 spans = tuple(span for _, span in cut(modules.value, _PART))
                 settings["recompute_modules"] = settings["recompute_modules"]._replace(items=spans)
-            place = config.span if config.span.path == document.path else anchor(document)
-            sites.append(follow(settings, place, document.path, dotted(here)))
+            sites.append(follow(settings, place, document.path, path))
     return Reading(sites, []) if recognized or forced else None
 
 

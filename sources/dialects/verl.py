@@ -16,13 +16,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..hydra_defaults import anchor, compose
-from ..keys import RECOMPUTE_KEYS
+from ..hydra_defaults import find
 from ..model import UNKNOWN, Setting, Site, Span
 from ..reader import Document, Reader
-from ..search import mappings
-from ..settings import Resolver, dotted, settings_of
-from ..yaml_tree import Mapping
 from . import Reading
 
 _KEY = "override_transformer_config"
@@ -32,24 +28,13 @@ _DEFAULT_MODULES = ["core_attn"]
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each such mapping."""
-    composed = compose(document, reader)
-    if composed is None:
+    found = find(document, reader, _KEY)
+    if found is None:
         return None
-    root = composed.root
-    sites = []
-    recognized = False
-    for path, mapping in mappings(root):
-        entry = mapping.entries.get(_KEY)
-        if entry is None:
-            continue
-        recognized = True
-        if isinstance(entry.value, Mapping):
-            here = (*path, _KEY)
-            settings = settings_of(entry.value, Resolver(root, here, RECOMPUTE_KEYS))
-            span = entry.value.span
-            place = span if span.path == document.path else anchor(document)
-            sites.append(_site(settings, place, document.path, dotted(here)))
-    return Reading(sites, []) if recognized or forced else None
+    sites = [
+        _site(settings, place, document.path, path) for _, config, settings, path, place in found if config is not None
+    ]
+    return Reading(sites, []) if found or forced else None
 
 
 def of_overrides(prefix: str, settings: dict[str, Setting], anchor: Span, path: str, *, complete: bool) -> Site:

@@ -71,7 +71,7 @@ def test_the_recipe_is_never_overruled(lint) -> None:
 )
 def test_what_a_config_says(tmp_path, config: dict, known: dict) -> None:
     (tmp_path / "config.json").write_text(json.dumps(config))
-    found = facts.of_model(str(tmp_path))
+    found = facts.of_model(facts.config_of(str(tmp_path)))
     assert {name: found[name] for name in known} == known
 
 
