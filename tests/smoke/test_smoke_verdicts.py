@@ -59,6 +59,18 @@ def test_uniform_that_does_not_divide_the_stage_raises(options):
     assert result.frame.startswith("megatron/core/transformer/transformer_block.py:")
 
 
+def test_the_layers_of_multi_token_prediction(options):
+    """What RCL112 says of them: one layer at a time with uniform, and none with block."""
+    model = {**DENSE, "mtp_num_layers": 1}
+    result = run_one({**model, **full("uniform", 2)}, options())
+    assert (result.verdict, result.stage) == ("raised", "forward, recompute on")
+    assert result.reason == "AssertionError: recompute_num_layers must be 1 for MTP recompute"
+    assert result.frame.startswith("megatron/core/transformer/multi_token_prediction.py:")
+    uniform, block = (run_one({**model, **full(method, 1)}, options()) for method in ("uniform", "block"))
+    assert (uniform.verdict, block.verdict) == ("pass", "pass")
+    assert uniform.measured["saved_on"] < block.measured["saved_on"] < block.measured["saved_off"]
+
+
 def test_a_typo_is_refused_by_the_real_config(options):
     result = run_one({**DENSE, **selective("core_atn")}, options())
     assert (result.verdict, result.stage) == ("raised", "configuration")
