@@ -5,9 +5,9 @@ What it does
 
     * ``uniform`` with a ``recompute_num_layers`` that does not divide the layers of a pipeline stage: IndexError in the
       first forward step (before 0.17).
-    * Multi-token prediction beside full recomputation with ``uniform`` and a ``recompute_num_layers`` other than 1:
-      AssertionError in the first forward step (from 0.14 on). With ``block`` its layers are not recomputed, which is a
-      warning.
+    * Multi-token prediction beside full recomputation: with ``uniform`` and a ``recompute_num_layers`` other than 1
+      AssertionError in the first forward step (from 0.14 on); with ``block`` NameError there (0.14 and 0.15), and later
+      its layers are not recomputed, which is a warning; in 0.18 TypeError whatever the method.
     * ``mlp`` in the list of a model whose linear layers have biases: endless recursion in the first backward step (from
       0.12 on, in BF16, FP16 and FP32).
 
@@ -48,6 +48,7 @@ INVALID = (
         (5,),
         options={"mcore": "0.16.1"},
     ),
+    Example(f"{_UNIFORM}recompute_num_layers: 1\nmtp_num_layers: 1\n", (4,), options={"mcore": "0.18.2"}),
     Example(f"{_SELECTIVE}recompute_modules: [mlp]\n", (5,), options={"mcore": "0.16.1"}),
 )
 
@@ -162,7 +163,25 @@ def _prediction_layers(site: Site, release: tuple[int, ...]) -> Iterator[Finding
     if release < (0, 14) or not _whole(depths):
         return
     method, size = site.effective.get("recompute_method"), site.effective.get("recompute_num_layers")
-    if method == "block":
+    if (0, 18) <= release < (0, 19):
+        yield Finding(
+            "RCL112",
+            "full recomputation does not run with multi-token prediction in megatron-core 0.18",
+            at(site, "recompute_granularity"),
+            f"TypeError in the first forward step: _checkpointed_forward does not take padding_mask ({_MTP}#L1305)",
+            "recompute selectively, or use another release",
+            involved(site, ("recompute_granularity", "mtp_num_layers")),
+        )
+    elif method == "block" and release < (0, 16):
+        yield Finding(
+            "RCL112",
+            "with multi-token prediction, recompute_method block does not run before megatron-core 0.16",
+            at(site, "recompute_method"),
+            f"NameError in the first forward step: {_MTP} warns and does not import warnings, _checkpointed_forward",
+            "write recompute_method: uniform with recompute_num_layers: 1",
+            involved(site, ("recompute_method", "mtp_num_layers")),
+        )
+    elif method == "block":
         yield Finding(
             "RCL112",
             "the layers of multi-token prediction are not recomputed with recompute_method block",
