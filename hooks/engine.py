@@ -14,31 +14,14 @@ from ..schemas.detect import project_root
 from ..sources import dialects, keys
 from ..sources.files import kind_of, matches_any, walk
 from ..sources.model import Problem, Site, Span
-from ..sources.text import decode, is_utf16, read_bytes, split_lines
-from .diagnostics import Diagnostic, Raw, place, raw_finding, raw_problem
+from ..sources.text import is_utf16, read_bytes
+from .diagnostics import Raw, raw_finding, raw_problem
 from .options import Configurations, Options, UsageError
+from .report import Report, Reporter
 
 if TYPE_CHECKING:
     from ..lint_rules.finding import Finding
     from ..sources.reader import Document, Reader
-    from .suppress import Suppressions
-
-
-class Report(NamedTuple):
-    """What a run found."""
-
-    diagnostics: list[Diagnostic]
-    #: How many files were looked at, and how many places with a recompute configuration were in them.
-    files: int
-    sites: int
-    #: The releases that files were judged by, each with why it was chosen, in order of first use.
-    judged_by: list[str]
-    #: The texts of the files that diagnostics are in, by path.
-    lines: dict[str, list[str]]
-    #: How many findings a baseline lists, which are not among the diagnostics.
-    known: int = 0
-    #: What to say of baselines that list findings which are gone.
-    stale: tuple[str, ...] = ()
 
 
 class Part(NamedTuple):
@@ -206,68 +189,8 @@ class Linter:
             if verbose is not None:
                 for line in part.read_as:
                     verbose(line)
-        texts = _Texts(given)
-        diagnostics = self._shown(found, set(paths), texts)
-        unused = [raw for path in paths if self._wants("RCL906", path) for raw in self._unused(path, texts)]
-        diagnostics.extend(self._shown(unused, set(paths), texts))
-        diagnostics.sort(key=lambda diagnostic: (diagnostic.span, diagnostic.code))
-        new, stale = self._new(diagnostics, paths, texts)
-        known = len(diagnostics) - len(new)
-        return Report(new, len(paths), sites, list(judged_by), texts.lines, known, stale)
-
-    def _new(
-        self, diagnostics: list[Diagnostic], paths: list[str], texts: _Texts
-    ) -> tuple[list[Diagnostic], tuple[str, ...]]:
-        """The findings that no baseline lists, and what to say of those that are listed and gone."""
-        names = {name for path in paths if (name := self.options_for(path).baseline)}
-        if not names:
-            return diagnostics, ()
-        from .baseline import Baseline
-
-        baselines = {name: Baseline(name) for name in sorted(names)}
-        new = []
-        for diagnostic in diagnostics:
-            baseline = baselines.get(self.options_for(diagnostic.span.path).baseline)
-            if baseline is None or not baseline.has(diagnostic, texts.lines):
-                new.append(diagnostic)
-        gone = ((baseline.path, baseline.gone(paths)) for baseline in baselines.values())
-        return new, tuple(
-            f"{path} lists {count} finding{'s' * (count != 1)} that {'are' if count != 1 else 'is'} gone: "
-            f"write it anew with --write-baseline {path}"
-            for path, count in gone
-            if count
-        )
-
-    def _shown(self, found: list[Raw], linted: set[str], texts: _Texts) -> list[Diagnostic]:
-        """What of the findings is wanted and not silenced, placed."""
-        return [
-            diagnostic
-            for diagnostic in place(found, linted)
-            if self._wants(diagnostic.code, diagnostic.span.path)
-            and not texts.suppressions(diagnostic.span.path).covers(diagnostic.code, diagnostic.span.line)
-        ]
-
-    def _wants(self, code: str, path: str) -> bool:
-        return self._configurations.for_file(path).wants(code, path)
-
-    def _unused(self, path: str, texts: _Texts) -> Iterator[Raw]:
-        """The suppressions of a file that silence nothing."""
-        from .suppress import NEEDLES
-
-        content = texts.content(path)
-        if isinstance(content, Problem) or not any(needle in content for needle in NEEDLES):
-            return
-        text = decode(path, content)
-        if isinstance(text, Problem):
-            return
-        from .unused import unused
-
-        def is_judged(code: str) -> bool:
-            return self._wants(code, path) and not (code == "RCL303" and self.contract(path).assumed)
-
-        suppressions = texts.suppressions(path)
-        for finding in unused(path, text, kind_of(path) or "yaml", suppressions, is_judged):
-            yield Raw(path, finding.span, finding)
+        reporter = Reporter(self._configurations, self.contract, given)
+        return reporter.report(found, paths, sites, list(judged_by))
 
     def _parts(self, paths: list[str], given: Mapping[str, bytes]) -> Iterable[Part]:
         """Examine ``paths``, by several processes where there are so many files that it pays to start them."""
@@ -308,35 +231,6 @@ class Linter:
 
 def _beside(path: str) -> str:
     return os.path.join(os.path.dirname(path), "config.json")
-
-
-class _Texts:
-    """The texts of the files that something is reported in, and what they silence.
-
-    Args:
-        given: the content of those that are not to be read from disk.
-    """
-
-    def __init__(self, given: Mapping[str, bytes]) -> None:
-        self._given = given
-        self._suppressions: dict[str, Suppressions] = {}
-        self.lines: dict[str, list[str]] = {}
-
-    def content(self, path: str) -> bytes | Problem:
-        """The bytes of a file, or why there are none."""
-        return self._given[path] if path in self._given else read_bytes(path)
-
-    def suppressions(self, path: str) -> Suppressions:
-        """What the file silences. Its lines are put into :attr:`lines`."""
-        found = self._suppressions.get(path)
-        if found is None:
-            from .suppress import Suppressions  # not needed where nothing is found
-
-            content = self.content(path)
-            text = "" if isinstance(content, Problem) else decode(path, content)
-            self.lines[path] = [] if isinstance(text, Problem) else split_lines(text)
-            found = self._suppressions[path] = Suppressions(self.lines[path])
-        return found
 
 
 def _concerns_us(data: bytes) -> bool:

@@ -10,7 +10,8 @@ from collections import Counter
 from ...lint_rules.registry import RULES
 from ...schemas import store
 from .. import output
-from ..engine import Linter, Report
+from ..engine import Linter
+from ..report import Report
 from .common import UsageError, add_configuration_options, add_contract_options, configurations, fail
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Protocol
 
-from ..engine import Report
+from ..report import Report
 
 #: What ``--output-format`` takes. Each has a module ``<name>_format`` here.
 FORMATS = ("full", "concise", "json", "github", "gitlab", "junit", "sarif")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..diagnostics import Diagnostic
-from ..engine import Report
+from ..report import Report
 
 _STYLES = {"error": "1;31", "warning": "1;33", "bold": "1", "dim": "1;34", "help": "1;36"}
 

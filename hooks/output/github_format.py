@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..engine import Report
+from ..report import Report
 
 
 def render(report: Report, *, color: bool) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from ..engine import Report
+from ..report import Report
 
 
 def render(report: Report, *, color: bool) -> str:

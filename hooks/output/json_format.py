@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from ..diagnostics import Diagnostic
-from ..engine import Report
+from ..report import Report
 
 
 def render(report: Report, *, color: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from ..engine import Report
+from ..report import Report
 
 
 def render(report: Report, *, color: bool) -> str:

@@ -10,7 +10,7 @@ from ... import __version__  # pyrefly: ignore[missing-module-attribute]  # the 
 from ...lint_rules import pages
 from ...lint_rules.registry import RULES
 from ..diagnostics import Diagnostic
-from ..engine import Report
+from ..report import Report
 
 
 def render(report: Report, *, color: bool) -> str:
