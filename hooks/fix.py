@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable
 
@@ -46,6 +47,35 @@ def _overlap(left: tuple[int, int, str], right: tuple[int, int, str]) -> bool:
     return (left[0] < right[1] and right[0] < left[1]) or left[:2] == right[:2]
 
 
+def fitted(fix: Fix, lines: list[str]) -> Fix | None:
+    """The fix as the text has it; None where what it replaces is not what its rule took it for.
+
+    Args:
+        fix: what to do.
+        lines: the lines of the file.
+    """
+    edits = []
+    for edit in fix.edits:
+        span = edit.span
+        if (span.line, span.column) > (span.end_line, span.end_column) or span.end_line > len(lines) + 1:
+            return None
+        if edit.old is not None:
+            match = re.fullmatch(edit.old, _between(span, lines))
+            if match is None:
+                return None
+            if edit.quoted:
+                edit = edit._replace(text=f"{match['quote']}{edit.text}{match['quote']}")
+        edits.append(edit._replace(old=None, quoted=False))
+    return fix._replace(edits=tuple(edits))
+
+
+def _between(span: Span, lines: list[str]) -> str:
+    found = lines[span.line - 1 : span.end_line]
+    if span.line == span.end_line:
+        return found[0][span.column - 1 : span.end_column - 1] if found else ""
+    return "\n".join((found[0][span.column - 1 :], *found[1:-1], found[-1][: span.end_column - 1]))
+
+
 def fixed(
     diagnostics: Iterable[Diagnostic], content_of: Callable[[str], bytes], *, unsafe: bool
 ) -> dict[str, tuple[bytes, int]]:
@@ -59,21 +89,34 @@ def fixed(
     Returns:
         By path, the new content of each file that changes, and how many findings that puts right.
     """
-    by_file: dict[str, list[Fix]] = {}
+    from .fix_check import is_sound
+
+    by_file: dict[str, list[Diagnostic]] = {}
     for diagnostic in diagnostics:
         fix = diagnostic.fix
         if fix is not None and (fix.safe or unsafe):
-            by_file.setdefault(diagnostic.span.path, []).append(fix)
+            by_file.setdefault(diagnostic.span.path, []).append(diagnostic)
     results = {}
-    for path, fixes in by_file.items():
+    for path, found in by_file.items():
         content = content_of(path)
         text = decode(path, content)
         if isinstance(text, Problem):
             continue
-        new, count = apply(text, fixes)
+        done: list[Diagnostic] = []
+        if is_sound(path, text, _applied(text, found)[0], found):
+            done = found
+        else:  # one of them does more than it should
+            for diagnostic in found:
+                if is_sound(path, text, _applied(text, [*done, diagnostic])[0], [*done, diagnostic]):
+                    done.append(diagnostic)
+        new, count = _applied(text, done)
         if count and new != text:
             results[path] = (encode(new, like=content, path=path), count)
     return results
+
+
+def _applied(text: str, diagnostics: list[Diagnostic]) -> tuple[str, int]:
+    return apply(text, [diagnostic.fix for diagnostic in diagnostics if diagnostic.fix is not None])
 
 
 def write_atomically(path: str, content: bytes) -> None:

@@ -64,13 +64,19 @@ class Reporter:
         return self._configurations.for_file(path).wants(code, path)
 
     def _shown(self, found: list[Raw], linted: set[str]) -> list[Diagnostic]:
-        """What of the findings is wanted and not silenced, placed."""
+        """What of the findings is wanted and not silenced, placed; without the fixes that do not fit the text."""
         return [
-            diagnostic
+            diagnostic if diagnostic.fix is None else self._with_fitting_fix(diagnostic)
             for diagnostic in place(found, linted)
             if self._wants(diagnostic.code, diagnostic.span.path)
             and not self._suppressions(diagnostic.span.path).covers(diagnostic.code, diagnostic.span.line)
         ]
+
+    def _with_fitting_fix(self, diagnostic: Diagnostic) -> Diagnostic:
+        from .fix import fitted
+
+        assert diagnostic.fix is not None
+        return diagnostic._replace(fix=fitted(diagnostic.fix, self._lines[diagnostic.span.path]))
 
     def _new(self, diagnostics: list[Diagnostic], paths: list[str]) -> tuple[list[Diagnostic], tuple[str, ...]]:
         """The findings that no baseline lists, and what to say of those that are listed and gone."""

@@ -24,6 +24,7 @@ from ..sources.text import split_lines
 from .commands.show import described
 from .diagnostics import Diagnostic
 from .engine import Linter
+from .fix import fixed
 from .options import Configurations, UsageError
 
 _NAME = "recompute-lint"
@@ -150,16 +151,18 @@ class _Session:
                     kind=types.CodeActionKind.QuickFix,
                     diagnostics=[sent],
                     is_preferred=diagnostic.fix.safe,
-                    edit=self._edit(uri, [diagnostic.fix], lines),
+                    edit=self._edit(uri, diagnostic.fix, lines),
                 )
-        safe = [diagnostic.fix for diagnostic in findings if diagnostic.fix is not None and diagnostic.fix.safe]
-        if safe and _wants(params, _FIX_ALL):
-            yield types.CodeAction(
-                title="Fix all that can be fixed safely", kind=_FIX_ALL, edit=self._edit(uri, safe, lines)
-            )
+        if _wants(params, _FIX_ALL):
+            text = self._documents()[path][1].encode("utf-8", "surrogatepass")
+            for content, _ in fixed(findings, lambda _: text, unsafe=False).values():
+                whole = Span(path, 1, 1, len(lines), len(lines[-1]) + 1)
+                new = types.TextEdit(self._range(whole, lines), content.decode("utf-8", "surrogatepass"))
+                edit = types.WorkspaceEdit(changes={uri: [new]})
+                yield types.CodeAction(title="Fix all that can be fixed safely", kind=_FIX_ALL, edit=edit)
 
-    def _edit(self, uri: str, fixes: list[Fix], lines: list[str]) -> types.WorkspaceEdit:
-        edits = [types.TextEdit(self._range(edit.span, lines), edit.text) for fix in fixes for edit in fix.edits]
+    def _edit(self, uri: str, fix: Fix, lines: list[str]) -> types.WorkspaceEdit:
+        edits = [types.TextEdit(self._range(edit.span, lines), edit.text) for edit in fix.edits]
         return types.WorkspaceEdit(changes={uri: edits})
 
     def hover(self, params: types.HoverParams) -> types.Hover | None:
@@ -172,7 +175,9 @@ class _Session:
         line, column = place.line + 1, place.character + 1
         try:
             linter = Linter(self._configurations(), cache=True)
-            linter.seed({other: source.encode() for other, (_, source) in self._documents().items()})
+            linter.seed(
+                {other: source.encode("utf-8", "surrogatepass") for other, (_, source) in self._documents().items()}
+            )
             sites = linter.sites(path, text.encode("utf-8", "surrogatepass"))[0]
             for site in sites:
                 spans = [setting.whole for setting in site.settings.values() if setting.span.path == path]

@@ -14,6 +14,11 @@ class Edit(NamedTuple):
 
     span: Span
     text: str
+    #: A regular expression that all of the text at ``span`` must match, its lines joined by newlines. A rule that has
+    #: not seen the text says so what it takes it for; where it is something else, there is no fix.
+    old: str | None = None
+    #: Whether ``text`` gets the quotes that the text at ``span`` has: the group ``quote`` of ``old``.
+    quoted: bool = False
 
 
 class Fix(NamedTuple):

@@ -23,7 +23,7 @@ from ..schemas.contract import Contract, Guard
 from ..sources.model import Refused, Site
 from ..sources.suggest import nearest
 from .finding import Example, Finding
-from .wording import from_guard, replace, shown
+from .wording import from_guard, reword, shown
 
 VALID = (
     Example("policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: selective\n"),
@@ -53,7 +53,7 @@ def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
     if close:
         help = f"write {close}"
         if setting and not setting.computed:
-            fix = replace(setting.span, close, f"Write {close}", safe=False)
+            fix = reword(setting.span, close, f"Write {close}", old=setting.value)
     elif value in ("none", "None", "null", "off", "no", "", False):
         help = "write null, or delete the key, to recompute nothing"
     elif value in contract.modules:

@@ -22,7 +22,7 @@ from ..schemas.contract import Contract, Guard
 from ..sources.model import Site
 from ..sources.suggest import nearest
 from .finding import Example, Finding
-from .wording import from_guard, replace, shown
+from .wording import from_guard, reword, shown
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
 
@@ -46,6 +46,6 @@ def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
     setting = site.origin(guard.field)
     fix = None
     if close and setting and not setting.computed:
-        fix = replace(setting.span, close, f"Write {close}", safe=False)
+        fix = reword(setting.span, close, f"Write {close}", old=setting.value)
     message = f"{guard.field} is {shown(value)}, which is neither uniform nor block"
     yield from_guard(site, guard, contract, message, help=f"write {close or 'uniform or block'}", fix=fix)

@@ -25,7 +25,7 @@ from ..schemas.contract import Contract, Guard
 from ..sources.model import Site
 from ..sources.suggest import nearest
 from .finding import Example, Finding
-from .wording import at, from_guard, item_span, replace, shown
+from .wording import at, from_guard, item_span, reword, shown
 
 _HEAD = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: selective\n"
 
@@ -38,7 +38,7 @@ INVALID = (
     Example(
         f'{_HEAD}    recompute_modules: ["core_attn", "moe_atc"]\n',
         (5,),
-        fixed=f'{_HEAD}    recompute_modules: ["core_attn", moe_act]\n',
+        fixed=f'{_HEAD}    recompute_modules: ["core_attn", "moe_act"]\n',
     ),
     Example(f"{_HEAD}    recompute_modules:\n      - core_attn\n      - attention\n", (7,)),
     Example(f"{_HEAD}    recompute_modules: [1, null]\n", (5, 5)),
@@ -58,7 +58,7 @@ def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
             continue  # it may be new
         fix = None
         if close and setting and setting.items and not setting.computed:
-            fix = replace(span, close, f"Write {close}", safe=False)
+            fix = reword(span, close, f"Write {close}", old=name)
         finding = from_guard(
             site,
             guard,

@@ -16,13 +16,14 @@ Fix
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from ..schemas import store
 from ..schemas.contract import Contract
 from ..sources.model import UNKNOWN, Setting, Site
-from .finding import Example, Finding, Fix
+from .finding import Edit, Example, Finding, Fix
 from .wording import replace, shown
 
 _HEAD = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: selective\n"
@@ -109,18 +110,20 @@ def _fix(setting: Setting, type_: str) -> tuple[Fix | None, str]:
     value = setting.value
     new = None
     if type_ == "array" and isinstance(value, str) and value:
-        new = f"[{', '.join(value.replace(',', ' ').split())}]"
+        names = re.findall(r"[^\s,\[\]'\"]+", value)
+        new = f"[{', '.join(names)}]" if names and all(map(str.isidentifier, names)) else None
     elif type_ == "string" and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
-        new = value[0]
+        edit = Edit(setting.span, value[0], r"\[[^&]*\]")
+        return Fix(f"Write {value[0]}", (edit,), safe=False), f"write {value[0]}"
     elif type_ == "integer" and isinstance(value, str):
-        new = value.strip()
+        new = str(int(value))
     elif type_ == "boolean" and isinstance(value, str) and value.lower() in _BOOLEANS:
         new = shown(_BOOLEANS[value.lower()])
     if new is None:
         return None, f"write {_article(type_)}"
     if setting.computed:
         return None, f"make it {new}"
-    return replace(setting.span, new, f"Write {new}", safe=False), f"write {new}"
+    return replace(setting.span, new, f"Write {new}", old=value, safe=False), f"write {new}"
 
 
 def _article(type_: str) -> str:

@@ -73,6 +73,8 @@ def _deletion(setting: Setting, site: Site) -> Fix | None:
     """Delete the key's lines; None where it shares them with others or is alone in its mapping."""
     others = [other for other in site.settings.values() if other.key.path == site.file and other is not setting]
     end = max([setting.span.end_line, *(item.end_line for item in setting.items)])
+    if (setting.span.line, setting.span.column) < (setting.key.line, setting.key.column):
+        return None  # the value is an alias of what stands elsewhere
     if not others or any(setting.key.line <= other.key.line <= end for other in others):
         return None
     if setting.items and setting.items[-1].end_line == setting.items[-1].line == end != setting.items[-1].end_line:

@@ -16,6 +16,7 @@ Fix
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -24,9 +25,9 @@ from ..schemas.contract import Contract
 from ..sources.keys import RECOMPUTE_KEYS
 from ..sources.model import Setting, Site
 from ..sources.suggest import nearest
-from .finding import Example, Finding, Fix
+from .finding import Edit, Example, Finding, Fix
 from .rcl208_deprecated_key import SUCCESSORS
-from .wording import replace
+from .wording import quotable
 
 _HEAD = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"
 
@@ -53,12 +54,10 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
     meant = frozenset(
         {*store.parser(site.parser).own, *(field for field in RECOMPUTE_KEYS if field in contract.fields)}
     )
-    for name, setting in site.settings.items():
-        if name in contract.fields or name in RECOMPUTE_KEYS or name in SUCCESSORS:
-            continue
-        close = _meant(name, meant)
-        if close is None or name in store.index()["fields"]:
-            continue
+    unread = {name: close for name in site.settings if (close := _close(name, meant, contract)) is not None}
+    meaning = Counter(unread.values())
+    for name, close in unread.items():
+        setting = site.settings[name]
         yield Finding(
             "RCL206",
             f"nobody reads {name}",
@@ -66,12 +65,21 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
             contract.source_of(close) or site.source,
             f"did you mean {close}?",
             (setting,),
-            None if close in site.settings else _rename(setting, close, site),
+            None if close in site.settings or meaning[close] > 1 else _rename(setting, close, site),
         )
 
 
+def _close(name: str, meant: frozenset[str], contract: Contract) -> str | None:
+    """The key that is meant by one that nobody reads; None for a key that somebody does, or that is nearly none."""
+    if name in contract.fields or name in RECOMPUTE_KEYS or name in SUCCESSORS or name in store.index()["fields"]:
+        return None
+    return _meant(name, meant)
+
+
 def _rename(setting: Setting, name: str, site: Site) -> Fix:
-    return replace(setting.key, name.replace("_", site.spelling), f"Rename to {name}", safe=False)
+    old = quotable(setting.name).replace("_", "[-_]")
+    edit = Edit(setting.key, name.replace("_", site.spelling), old, quoted=True)
+    return Fix(f"Rename to {name}", (edit,), safe=False)
 
 
 @lru_cache(maxsize=4096)

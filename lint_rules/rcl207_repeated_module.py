@@ -15,12 +15,17 @@ Fix
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ..schemas.contract import Contract
 from ..sources.model import Setting, Site
 from .finding import Edit, Example, Finding, Fix
-from .wording import item_span, shown
+from .wording import item_span, quotable, shown
+
+#: What may stand between two names of one list: a comma, blanks, a continued line; or the dash of the next item.
+_SEPARATOR = r"(?:\s*,\s*|[ \t]+(?:\\\n[ \t]*)?)"
+_DASH = r"[ \t]*\n[ \t]*-[ \t]+"
 
 _HEAD = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: selective\n"
 
@@ -54,11 +59,11 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
                 "",
                 "delete it",
                 (setting,),
-                _deletion(setting, index),
+                _deletion(setting, index, name),
             )
 
 
-def _deletion(setting: Setting, index: int) -> Fix | None:
+def _deletion(setting: Setting, index: int, name: str) -> Fix | None:
     """Delete from the end of the item before to the end of this one, which covers either style of list."""
     if index >= len(setting.items):
         return None
@@ -66,4 +71,10 @@ def _deletion(setting: Setting, index: int) -> Fix | None:
     span = before._replace(
         line=before.end_line, column=before.end_column, end_line=this.end_line, end_column=this.end_column
     )
-    return Fix("Delete the repetition", (Edit(span, ""),), safe=True)
+    return Fix("Delete the repetition", (Edit(span, "", _repetition(name)),), safe=True)
+
+
+def _repetition(name: str) -> str:
+    """What is deleted: a separator and the name, whose quotes may be outside of both places or inside."""
+    outside = rf"""(?P<around>["']?){_SEPARATOR}(?P=around){re.escape(name)}"""
+    return rf"{outside}|(?:{_SEPARATOR}|{_DASH}){quotable(name)}"

@@ -77,6 +77,9 @@ INVALID = (
     Example('on = megatron_cfg.get("activation_checkpointing", True)\n', (1,), filename="a.py"),
 )
 
+#: Two characters that a blank must keep apart.
+_JOINS, _JOINED = re.compile(r"[\w\"']$"), re.compile(r"[\w\"']")
+
 _ATOMS = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
 
 
@@ -102,7 +105,19 @@ def _of_call(node: ast.Call, scope: Scope, file: PythonFile) -> Iterator[Finding
     if read.form == "pop" and isinstance(file.parents.get(node), ast.Expr):
         return  # thrown away
     unused = isinstance(file.parents.get(node), ast.Expr)
-    yield _finding(node, read.key, read.default, None if unused else _without_default(read, file.python), file.python)
+    fix = None if unused else _without_default(read, file.python)
+    if fix is not None and (read.form == "setdefault" or _is_default(node, scope, file)):
+        fix = fix._replace(safe=False)  # it would be read, or no longer written, where it makes a difference
+    yield _finding(node, read.key, read.default, fix, file.python)
+
+
+def _is_default(node: ast.Call, scope: Scope, file: PythonFile) -> bool:
+    """Whether a read is the default of another read, which needs it only where its own key is missing."""
+    parent = file.parents.get(node)
+    while isinstance(parent, ast.keyword):
+        parent = file.parents.get(parent)
+    outer = read_of(parent, scope, file) if parent is not None else None
+    return outer is not None and outer.default is node
 
 
 def _of_or(node: ast.BoolOp, scope: Scope, file: PythonFile) -> Iterator[Finding]:
@@ -266,6 +281,14 @@ def _edit(span: Span, text: str, python: Python, *, safe: bool) -> Fix | None:
     old = python.slice(span)
     if "#" in old or ":=" in old or "\n" in text:
         return None
+    before, after = (
+        python.lines[span.line - 1][: span.column - 1],
+        python.lines[span.end_line - 1][span.end_column - 1 :],
+    )
+    if _JOINS.search(before) and _JOINED.match(text):
+        text = f" {text}"  # return"full"if ...
+    if _JOINS.search(text) and _JOINED.match(after):
+        text = f"{text} "
     return Fix("Read it without a default", (Edit(span, text),), safe)
 
 

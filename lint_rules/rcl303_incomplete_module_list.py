@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from ..schemas.choose import Choice
 
 _MCORE = {"mcore": "0.16.1"}
+#: What stands between two items of a collection.
+_COMMA = re.compile(r"\s*,(?:\s|#.*)*")
 #: Two names of a list are never farther from each other, in characters.
 _FARTHEST = 400
 
@@ -305,6 +307,9 @@ def _code_fix(items: list[_Item], holder: ast.AST, file: PythonFile, choice: Cho
     quote = texts[-1][:1]
     if any(text != f"{quote}{item.name}{quote}" for text, item in zip(texts, items, strict=True)):
         return None
+    separators = [file.python.slice(file.python.between(left.span, right.span)) for left, right in pairwise(items)]
+    if not all(map(_COMMA.fullmatch, separators)):
+        return None  # a bracket around one of them
     if isinstance(holder, ast.Tuple) and len(items) == 1:
         return None  # the comma behind a tuple's only item
     return _fix(items, (quote, quote), ", ", choice, safe=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from ..schemas.contract import Contract, Guard
@@ -67,6 +68,16 @@ def conditions(site: Site, guard: Guard, instance: dict[str, Any]) -> str:
     return " and ".join(parts)
 
 
-def replace(span: Span, text: str, message: str, *, safe: bool) -> Fix:
-    """A fix that writes ``text`` in the place of ``span``."""
-    return Fix(message, (Edit(span, text),), safe)
+def replace(span: Span, text: str, message: str, *, old: Any, safe: bool) -> Fix:
+    """A fix that writes ``text`` in the place of ``span``, where the value ``old`` stands, if that is a string."""
+    return Fix(message, (Edit(span, text, quotable(old) if isinstance(old, str) else None),), safe)
+
+
+def reword(span: Span, text: str, message: str, *, old: str) -> Fix:
+    """An unsafe fix that writes one word for another, and leaves the quotes around it."""
+    return Fix(message, (Edit(span, text, quotable(old), quoted=True),), safe=False)
+
+
+def quotable(text: str) -> str:
+    """A regular expression for a text with or without quotes around it."""
+    return rf"""(?P<quote>["']?){re.escape(text)}(?P=quote)"""

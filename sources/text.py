@@ -58,7 +58,10 @@ def encode(text: str, *, like: bytes, path: str = "") -> bytes:
     if path.endswith(_PYTHON):
         from .python_text import encoding_of
 
-        return text.encode(encoding_of(like))
+        encoding = encoding_of(like)
+        if encoding.lower().replace("_", "-") == "utf-8-sig" and not like.startswith(codecs.BOM_UTF8):
+            encoding = "utf-8"  # a mark that was not there is not to be
+        return text.encode(encoding)
     if like.startswith(codecs.BOM_UTF16_LE):
         return codecs.BOM_UTF16_LE + text.encode("utf-16-le")
     if like.startswith(codecs.BOM_UTF16_BE):

@@ -6,14 +6,21 @@ values only when somebody asks for one (most are never asked for).
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from typing import Any, TypeAlias
 
 import yaml
 
 from .model import UNKNOWN, Problem, Span
+from .text import line_starts
 
 #: libyaml's parser and composer; PyYAML's own, which make the same nodes slowly, where PyYAML is built without it.
 _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+
+
+#: What libyaml counts as the end of a line, and editors do not.
+_OTHER_BREAKS = re.compile("[\\x85\\u2028\\u2029]")
 
 
 class Mapping:
@@ -116,7 +123,10 @@ def parse(text: str, path: str) -> tuple[list[Value], list[Problem]]:
         composer = _Composer(_Stream(text, path))
         try:
             while composer.check_node():
-                documents.append(_Builder(problems).build(composer.get_node()))
+                node = composer.get_node()
+                if _OTHER_BREAKS.search(text):
+                    _count_lines_as_others_do(node, line_starts(text))
+                documents.append(_Builder(problems).build(node))
         finally:
             composer.dispose()
     except yaml.YAMLError as error:
@@ -124,6 +134,22 @@ def parse(text: str, path: str) -> tuple[list[Value], list[Problem]]:
     except RecursionError:
         problems.append(Problem("RCL901", "nested too deeply to be read", Span(path, 1, 1, 1, 1)))
     return documents, problems
+
+
+def _count_lines_as_others_do(root: Any, starts: list[int]) -> None:
+    """Give every node the marks that it has in lines which end as everywhere else."""
+    waiting, seen = [root], set()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        for name in ("start_mark", "end_mark"):
+            mark = getattr(node, name)
+            line = bisect_right(starts, mark.index) - 1
+            setattr(node, name, yaml.Mark(mark.name, mark.index, line, mark.index - starts[line], None, 0))
+        for child in node.value if not isinstance(node, yaml.ScalarNode) else ():
+            waiting.extend(child if isinstance(child, tuple) else (child,))
 
 
 def _syntax_error(error: yaml.YAMLError, path: str, text: str) -> Problem:

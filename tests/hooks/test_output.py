@@ -64,7 +64,7 @@ def test_json_has_ruffs_shape(command):
         "applicability": "unsafe",
         "message": "Write moe_act",
         "edits": [
-            {"content": "moe_act", "location": {"row": 5, "column": 38}, "end_location": {"row": 5, "column": 47}}
+            {"content": '"moe_act"', "location": {"row": 5, "column": 38}, "end_location": {"row": 5, "column": 47}}
         ],
     }
     assert second["fix"]["applicability"] == "safe"

@@ -157,7 +157,9 @@ def test_all_safe_fixes_at_once(editor):
     editor.open("a.yaml", HEAD + "    recompute_modules: [mlp, mlp, mlp]\n")
     (action,) = editor.actions("a.yaml", 0, "source.fixAll")
     assert action["kind"] == "source.fixAll.recompute-lint"
-    assert len(action["edit"]["changes"][editor.uri("a.yaml")]) == 2
+    (edit,) = action["edit"]["changes"][editor.uri("a.yaml")]
+    assert edit["newText"] == HEAD + "    recompute_modules: [mlp]\n"
+    assert edit["range"]["end"] == {"line": 5, "character": 0}
     assert [one["kind"] for one in editor.actions("a.yaml", 4, "quickfix")] == ["quickfix", "quickfix"]
 
 

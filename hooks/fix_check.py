@@ -1,0 +1,89 @@
+"""Whether a file with fixes is still what it was, but for what they put right."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..sources.files import kind_of
+from ..sources.yaml_tree import parse, to_python
+from .diagnostics import Diagnostic
+
+#: How many settings a fix of a rule changes: none where it edits comments, two where it renames a key.
+_CHANGES = {"RCL206": 2, "RCL303": 0, "RCL906": 0}
+#: What a setting of ours has in its name, or a misspelling of one.
+_OURS = re.compile(r"recom|activation|checkpoint", re.IGNORECASE)
+
+
+def is_sound(path: str, before: str, after: str, fixed: Sequence[Diagnostic]) -> bool:
+    """Whether fixes did no more than their rules promise.
+
+    YAML must have the same values everywhere else, whatever refers to what, and Python must still be Python. A script
+    must have as many lines as before, or fewer where suppressions went.
+
+    Args:
+        path: the file.
+        before: its text.
+        after: its text with the fixes.
+        fixed: the findings that they are for.
+    """
+    kind = kind_of(path) or "yaml"
+    if kind == "yaml":
+        return _is_same_yaml(path, before, after, sum(_CHANGES.get(diagnostic.code, 1) for diagnostic in fixed))
+    if kind == "python":
+        return _is_python(after) or not _is_python(before)
+    comments = sum(diagnostic.code == "RCL906" for diagnostic in fixed)
+    return before.count("\n") - comments <= after.count("\n") <= before.count("\n")
+
+
+def _is_python(text: str) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+    return True
+
+
+def _is_same_yaml(path: str, before: str, after: str, changes: int) -> bool:
+    old, problems = parse(before, path)
+    new, problems_now = parse(after, path)
+    wrong = Counter(problem.code for problem in problems)
+    if Counter(problem.code for problem in problems_now) - wrong or len(old) != len(new):
+        return False
+    left, right = (dict(_flat([to_python(root) for root in roots], ())) for roots in (old, new))
+    differing = {
+        _setting(place)
+        for place in left.keys() | right.keys()
+        if place not in left or place not in right or _differ(left[place], right[place])
+    }
+    return None not in differing and len(differing) <= changes
+
+
+def _differ(left: Any, right: Any) -> bool:
+    return type(left) is not type(right) or left != right
+
+
+def _flat(value: Any, place: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Every leaf of plain data with its place; an empty collection is a leaf."""
+    if isinstance(value, dict) and value:
+        for key, child in value.items():
+            yield from _flat(child, (*place, key))
+    elif isinstance(value, list) and value:
+        for index, child in enumerate(value):
+            yield from _flat(child, (*place, index))
+    else:
+        yield place, value
+
+
+def _setting(place: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The place of the setting that a leaf belongs to; None where it belongs to no setting of ours."""
+    for end, part in enumerate(place, 1):
+        if isinstance(part, str) and _OURS.search(part):
+            return place[:end]
+    return None
