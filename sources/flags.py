@@ -23,6 +23,8 @@ class Word(NamedTuple):
     span: Span
     #: Whether it comes out of a variable.
     computed: bool = False
+    #: The word with a NUL for each part that is unknown, where some of it is known.
+    shape: str = ""
     #: Where its characters from one offset to another stand, for a word that is not all of a piece.
     cut: Callable[[int, int | None], Span] | None = None
 
@@ -161,6 +163,19 @@ def take_apart(words: Iterable[tuple[Word, str]]) -> Line:
     complete = True
     current: list[Word] | None = None
     for word, variable in words:
+        if word.text is None and word.shape.strip("\0"):
+            # part of it is known: a file below a folder, or a flag with its value; a word that holds no flags
+            match = _FLAG.match(word.shape)
+            if match and match.group(2):
+                value = Word(None, word.span, word.computed)
+                flags.append(Flag(match.group(1).replace("-", "_"), word.span, (value,)))
+                current = None
+            elif current is None:
+                others.append(word)
+            else:
+                current.append(word)
+                flags[-1] = flags[-1]._replace(values=tuple(current))
+            continue
         if word.text is None:
             takes = current is not None and not current and flags[-1].name not in SWITCHES
             if takes and not _HOLDS_FLAGS.search(variable):

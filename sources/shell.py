@@ -104,6 +104,8 @@ class Command(NamedTuple):
     #: Where it begins and ends.
     start: int
     end: int
+    #: Whether it is none, but a text that may be the words of one.
+    is_text: bool = False
 
 
 class _Value(NamedTuple):
@@ -163,11 +165,21 @@ class World:
             fields = (Field((Piece(None, event.start, event.end, event.name),)),)
         self.values[event.name] = _Value(fields, event.array or bool(old and old.array and event.append))
 
+    def fill(self, event: Simple) -> None:
+        """What was set to nothing may have been so for ``event`` to put something there."""
+        for name, value in self.values.items():
+            if not any(piece.text is None or piece.text.strip() for field in value.fields for piece in field.pieces):
+                unknown = Field((Piece(None, event.start, event.end, name),))
+                self.values[name] = _Value((unknown,), value.array)
+
     def _look_up(self, part: Variable, depth: int) -> tuple[Field, ...]:
         """The fields that a variable stands for; its default where nothing assigns it."""
         value = self.values.get(part.name) if part.name and depth < _MAX_DEPTH else None
         if value is None and part.default is not None and depth < _MAX_DEPTH:
-            return (Field(tuple(self._text(part.default, depth + 1)), True),)
+            pieces = tuple(self._text(part.default, depth + 1))
+            if any(piece.text is None or piece.text.strip() for piece in pieces):
+                return (Field(pieces, True),)
+            # an empty default is a placeholder for what the environment is to bring
         if value is None:
             return (Field((Piece(None, part.start, part.end, part.name or "@"),)),)
         return value.fields if part.array or not value.array else value.fields[:1]
@@ -301,7 +313,12 @@ def _reaching(events: list[Event], candidates: list[Simple]) -> list[Event]:
         for event in by_name.pop(waiting.pop(), ()):
             wanted.add(id(event))
             waiting.extend(_names(event.words))
-    return [event for event in events if id(event) in wanted]
+    return [event for event in events if id(event) in wanted or _runs_more(event)]
+
+
+def _runs_more(event: Event) -> bool:
+    """Whether it runs what stands elsewhere, which may give any variable a value."""
+    return isinstance(event, Simple) and literal(event.words[0]) in ("source", ".", "eval")
 
 
 def _holds(text: str, event: Event, interesting: re.Pattern[str]) -> bool:
@@ -354,7 +371,9 @@ def _run(
     for event in events:
         if isinstance(event, Assign):
             world.assign(event)
-        elif id(event) in asked and world.takes(event.branch):
+        elif id(event) not in asked:
+            world.fill(event)
+        elif world.takes(event.branch):
             if event.in_function:
                 later.append(event)  # it runs when the function is called: all that is assigned by then is
             else:
@@ -410,4 +429,4 @@ def _unused(text: str, events: list[Event], interesting: re.Pattern[str]) -> Ite
             fields = value.fields if value.array else tuple(part for field in value.fields for part in split(field))
             if any(interesting.search(field.shape) for field in fields):
                 unnamed = Field((Piece(None, event.start, event.end, name),))
-                yield Command((unnamed, *fields), True, event.start, event.end)
+                yield Command((unnamed, *fields), True, event.start, event.end, is_text=not value.array)

@@ -73,18 +73,28 @@ _PLAIN = re.compile(r"[^\s\\'\"$`;&|()<>#]+")
 _QUOTED_RUN = re.compile(r"[^\\\"$`]+")
 #: A word that is nothing else, as most are.
 _WHOLE = re.compile(r"[^\s\\'\"$`;&|()<>#]+(?=[\s;&|()<>]|\Z)")
+#: What Bash makes several words of.
+_BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 #: Blanks, continuations and comments.
 _BLANK = re.compile(r"(?:[ \t\r]+|\\\r?\n|#[^\n]*)+")
 _KEYWORD = re.compile(
     r"(if|then|elif|else|fi|case|esac|for|select|while|until|do|done|function|time|[{}!])(?=[\s;&|()]|$)"
 )
 _HEREDOC = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|\\?([^\s;&|<>()'\"]+))")
-_REDIRECT = re.compile(r"(?:\d*|&)(?:>>|>\||>&|<&|<>|>|<)|<<<")
+_REDIRECT = re.compile(r"<<<|(?:\d*|&)(?:>>|>\||>&|<&|<>|>|<)")
 _SPECIAL = frozenset("@*#?$!-0123456789")
 
 _DECLARERS = frozenset({"export", "declare", "typeset", "local", "readonly"})
-#: Here-documents for these are no scripts.
-_OTHER_LANGUAGES = re.compile(r"(?:^|/)(?:python[\d.]*|perl|ruby|node|psql|mysql)$")
+#: A here-document for one of these is a script,
+_SHELLS = frozenset({"bash", "bsub", "ksh", "qsub", "salloc", "sbatch", "sh", "srun", "ssh", "su", "sudo", "zsh"})
+#: and so is one that goes into a file of such a name.
+_SCRIPTS = re.compile(r"\.(?:bash|cmd|lsf|pbs|sbatch|sh|slurm|zsh)$")
+_INTO = re.compile(r">\|?\s*([^\s<>|&;]+)")
+_BEGINS_SCRIPT = re.compile(r"\s*(?:#!|set [-+]|export |cd |source |\. )")
+_PIPED = re.compile(r"\|\s*(?:sudo\s+)?([\w./-]+)")
+
+#: Commands that give values to the variables that they name.
+_READERS = frozenset({"mapfile", "read", "readarray"})
 
 
 #: After so many statements that end in the middle of something, the rest is no script.
@@ -93,6 +103,15 @@ _MAX_STOPS = 20
 _MAX_DEPTH = 20
 #: A command of more words than this is cut: no launch script has one.
 MAX_WORDS = 4000
+
+
+class _Body(NamedTuple):
+    """A here-document that begins on the next line."""
+
+    tag: str
+    quoted: bool
+    #: Whether it is a script; None where its first line tells.
+    script: bool | None
 
 
 class _Stop(Exception):
@@ -113,7 +132,7 @@ class Parser:
         self.branch: list[tuple[int, int]] = []
         self.nodes: list[tuple[str, int]] = []
         self.functions = 0
-        self.bodies: list[tuple[int, int, bool, str]] = []
+        self.bodies: list[_Body] = []
         self.depth = 0
 
     # -- words
@@ -125,7 +144,7 @@ class Parser:
         whole = None if closing else _WHOLE.match(text, self.at, self.stop)
         if whole:
             start, self.at = whole.span()
-            return (Piece(whole.group(), start, self.at),)
+            return (Piece(None if _BRACES.search(whole.group()) else whole.group(), start, self.at),)
         while self.at < self.stop:
             char = text[self.at]
             if char in closing:
@@ -402,7 +421,11 @@ class Parser:
             if len(words) == 1 and literal(word) in _DECLARERS:
                 declares = True
         if words and not declares:
-            self.events.append(Simple(tuple(words), tuple(self.branch), self.functions > 0, start, self.at))
+            branch = tuple(self.branch)
+            self.events.append(Simple(tuple(words), branch, self.functions > 0, start, self.at))
+            for name in _read(words):
+                unknown = Piece(None, start, self.at, name)
+                self.events.append(Assign(name, False, ((unknown,),), False, branch, start, self.at))
 
     def _assignment(self) -> bool:
         match = _ASSIGNMENT.match(self.text, self.at, self.stop)
@@ -549,14 +572,16 @@ class Parser:
         self.at = match.end()
         quoted = match.group(2) is not None or match.group(3) is not None
         tag = next((group for group in match.groups()[1:] if group is not None), "")
-        reader = literal(words[0]) if words else ""
-        self.bodies.append((len(self.events), 0, quoted, tag if not _OTHER_LANGUAGES.search(reader) else "\0" + tag))
+        begins = self.text.rfind("\n", 0, match.start()) + 1
+        ends = self.text.find("\n", match.start())
+        line = self.text[begins : ends if ends >= 0 else len(self.text)]
+        self.bodies.append(_Body(tag, quoted, _is_script(words, line)))
 
     def _read_bodies(self) -> None:
-        """After the line with ``<<``: read the here-documents, as scripts, which they mostly are."""
-        for _, _, quoted, tag in self.bodies:
-            script = not tag.startswith("\0")
-            tag = tag.lstrip("\0")
+        """After the line with ``<<``: read those of the here-documents that are scripts."""
+        for tag, quoted, script in self.bodies:
+            if script is None:
+                script = _BEGINS_SCRIPT.match(self.text, self.at) is not None
             end = re.compile(rf"^[ \t]*{re.escape(tag)}[ \t\r]*$", re.MULTILINE).search(self.text, self.at, self.stop)
             body_end = end.start() if end else self.stop
             if script:
@@ -566,6 +591,29 @@ class Parser:
                 inner.script()
             self.at = end.end() if end else self.stop
         self.bodies.clear()
+
+
+def _is_script(words: list[Word], line: str) -> bool | None:
+    """Whether a here-document is a script, judged by the words of its command and the rest of the line."""
+    into = _INTO.search(line)
+    if into is not None:
+        name = into[1].strip("'\"").rpartition("/")[2]
+        return True if _SCRIPTS.search(name) else False if "." in name else None
+    if words and literal(words[0]) in _READERS:
+        return None
+    piped = _PIPED.search(line)
+    names = {literal(word).rpartition("/")[2] for word in words} | ({piped[1].rpartition("/")[2]} if piped else set())
+    return not _SHELLS.isdisjoint(names)
+
+
+def _read(words: list[Word]) -> list[str]:
+    """The variables that a builtin gives values to that only a run can tell."""
+    texts = [literal(word) for word in words]
+    if texts[0] in _READERS:
+        return [text for text in texts[1:] if _NAME.fullmatch(text)]
+    if texts[:2] == ["printf", "-v"]:
+        return [text for text in texts[2:3] if _NAME.fullmatch(text)]
+    return []
 
 
 def literal(word: Word) -> str:

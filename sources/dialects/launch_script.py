@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
 
-from ..flags import Flag, Line, Word, settings_of, take_apart
+from ..flags import SWITCHES, Flag, Line, Word, settings_of, take_apart
 from ..forks import is_fork, takes_old_switch
 from ..hydra import Override, override, parse
 from ..keys import RECOMPUTE_KEYS
@@ -28,6 +28,7 @@ from ..megatron_args import apply, site_of
 from ..model import Setting, Site, Span
 from ..reader import Document, Reader
 from ..shell import Command, Field, commands, split
+from ..suggest import nearest
 from . import Reading
 
 #: What a script must hold before anything of it is looked at closely.
@@ -94,6 +95,12 @@ def _sites(command: Command, place: Callable[[int, int], Span], path: str, reade
     plain = [word.text or _program(field.shape) for word, field in words]
     anchor = place(command.start, command.start)
     line = take_apart((word, field.variable) for word, field in words)
+    program = next((index for index, word in enumerate(plain) if word == "-m" or word.endswith(".py")), -1)
+    if program >= 0:  # what stands before it is for what starts it
+        behind = take_apart((word, field.variable) for word, field in words[program + 1 :])
+        line = line._replace(complete=behind.complete)
+    if command.is_text and not is_command_line(line):
+        return
     if any(is_ours(flag.name) for flag in line.flags):
         yield of_flags(line, plain, anchor, path, reader)
     overrides: dict[str, dict[str, Setting]] = {}
@@ -120,7 +127,7 @@ def _word(field: Field, place: Callable[[int, int], Span]) -> Word:
         part = field.part(start, end)
         return place(part.start, part.end)
 
-    return Word(field.text, place(field.start, field.end), field.expanded, cut)
+    return Word(field.text, place(field.start, field.end), field.expanded, field.shape, cut)
 
 
 def _spread(fields: Iterable[Field]) -> list[Field]:
@@ -128,8 +135,9 @@ def _spread(fields: Iterable[Field]) -> list[Field]:
     found: list[Field] = []
     for field in fields:
         shape = field.shape
-        if _BLANK.search(shape) and _INTERESTING.search(shape) and _is_line(shape):
-            found.extend(split(field))
+        parts = split(field) if _BLANK.search(shape) and _INTERESTING.search(shape) and _is_line(shape) else []
+        if parts and is_command_line(take_apart((_plain_word(part), part.variable) for part in parts)):
+            found.extend(parts)
         else:
             found.append(field)
     return found
@@ -141,8 +149,43 @@ _ONE_OVERRIDE = re.compile(r"[+~]*[\w@/.-]+=")
 _ANOTHER = re.compile(r"\s['\"\\]*(?:--[A-Za-z]|[+~]*[A-Za-z_][\w@/-]*(?:\.[\w@/-]+)+=)")
 
 
+def _plain_word(field: Field) -> Word:
+    """A word whose place does not matter."""
+    return Word(field.text, _NOWHERE, field.expanded, field.shape)
+
+
+_NOWHERE = Span("", 1, 1, 1, 1)
+
+#: What a command line has in it, or begins with, and a sentence about flags has not.
+_RUNS = re.compile(
+    r"^['\"\\\s]*[-\0+~]|^['\"\\\s]*[\w.@/+~-]+=|(?:^|[\s;&|(/])(?:\S+\.py|python[\d.]*|torchrun|srun|deepspeed|accelerate|megatron|swift"
+    r"|bash|sh|mpirun|ray|docker|primus\S*)(?:\s|$)"
+)
+
+#: A list of modules has names that are nearly one of these.
+_MODULES = ("core_attn", "gdn_norm_out", "layernorm", "mhc", "mla_up_proj", "mlp", "moe", "moe_act", "shared_experts")
+
+
+def is_command_line(line: Line) -> bool:
+    """Whether no flag has words behind it that it does not take, as in a sentence or a usage text."""
+    for flag in line.flags:
+        if not is_ours(flag.name):
+            continue
+        if any(word.text and re.search(r"[|<>]", word.text) for word in flag.values):
+            return False
+        if flag.name == "recompute_modules":
+            known = [word for word in flag.values if word.text is None or nearest(word.text, _MODULES)]
+            if 2 * len(known) < len(flag.values):
+                return False
+        elif len(flag.values) > (0 if flag.name in SWITCHES else 1):
+            return False
+    return True
+
+
 def _is_line(shape: str) -> bool:
     """Whether a word with blanks in it is a command line, as ``eval`` and ``bash -c`` have it, or a part of one."""
+    if not _RUNS.search(shape):
+        return False
     return _ANOTHER.search(shape) is not None or not _ONE_OVERRIDE.match(shape)
 
 

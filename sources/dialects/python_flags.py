@@ -16,14 +16,13 @@ import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from ..flags import SWITCHES, Line, Word, take_apart
+from ..flags import Word, take_apart
 from ..model import Site, Span
 from ..python import Node, Python
 from ..python_query import last_name
 from ..reader import Document, Reader
-from ..suggest import nearest
 from . import Reading
-from .launch_script import is_ours, of_flags
+from .launch_script import is_command_line, is_ours, of_flags
 
 _NEEDLES = re.compile(r"--(?:[\w-]*recompute|distribute[-_]saved[-_]activations|checkpoint[-_]activations)")
 _PROGRAM = re.compile(r"(?:\S+=\S*\s+)*(?:--|python|torchrun|accelerate\s|deepspeed\s|megatron\s|\S*/python)")
@@ -33,9 +32,6 @@ _UNKNOWN = "\0"
 _TALK = re.compile(
     r"add_argument|argument|option|print\w*|warn\w*|info|debug|error|critical|log\w*|fail|skip|raises|\w*(?:Error|Exception)"
 )
-
-#: A list of modules has names that are nearly one of these.
-_MODULES = ("core_attn", "gdn_norm_out", "layernorm", "mhc", "mla_up_proj", "mlp", "moe", "moe_act", "shared_experts")
 
 #: What full recomputation needs beside it.
 _NEEDED = ("recompute_method", "recompute_num_layers")
@@ -146,7 +142,7 @@ def _words(python: Python, node: ast.AST, text: str) -> Iterator[tuple[Word, str
 
 def _site(python: Python, words: _Words, anchor: Span, reader: Reader) -> Iterator[Site]:
     line = take_apart(words)
-    if not any(is_ours(flag.name) for flag in line.flags) or not _is_command_line(line):
+    if not any(is_ours(flag.name) for flag in line.flags) or not is_command_line(line):
         return
     texts = [word.text or "" for word, _ in words]
     start = anchor._replace(end_line=anchor.line, end_column=anchor.column)
@@ -156,15 +152,3 @@ def _site(python: Python, words: _Words, anchor: Span, reader: Reader) -> Iterat
             if name not in site.settings and not re.search(name.replace("_", "[-_]"), python.text):
                 site.effective[name] = None
     yield site
-
-
-def _is_command_line(line: Line) -> bool:
-    """Whether no flag has words behind it that it does not take, as in a sentence."""
-    for flag in line.flags:
-        if flag.name == "recompute_modules":
-            known = [word for word in flag.values if word.text is None or nearest(word.text, _MODULES)]
-            if 2 * len(known) < len(flag.values):
-                return False
-        elif is_ours(flag.name) and len(flag.values) > (0 if flag.name in SWITCHES else 1):
-            return False
-    return True

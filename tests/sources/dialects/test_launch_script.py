@@ -292,3 +292,91 @@ def test_what_is_no_command(lint, text: str) -> None:
 def test_half_a_script_or_a_hostile_one_is_no_trouble(text: str) -> None:
     sites(text)
     sites(text.replace("\n", "\n\t"), "Makefile")
+
+
+HALF = "--recompute-granularity full --recompute-method uniform"  # and no number of layers
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "${EXTRA:-}",
+        '"${EXTRA:-}"',
+        "${EXTRA-}",
+        '${EXTRA:-""}',
+        '"${EXTRA[@]:-}"',
+        "${EXTRA_ARGS:- }",
+    ],
+)
+def test_an_empty_default_may_bring_flags(lint, words: str) -> None:
+    assert lint({"run.sh": f"python t.py {HALF} {words}\n"}) == []
+    assert lint({"run.sh": f"EXTRA={words}\npython t.py {HALF} $EXTRA\n"}) == []
+
+
+@pytest.mark.parametrize(
+    "filling",
+    [
+        'IFS=" " read -ra OPTS <<< "$X"',
+        "mapfile -t OPTS < list",
+        'printf -v OPTS "%s" "$X"',
+        'eval "OPTS=$X"',
+        "source extra.sh",
+        ". ./extra.sh",
+    ],
+)
+def test_what_is_set_empty_and_then_filled_is_unknown(lint, filling: str) -> None:
+    script = f'OPTS=()\n{filling}\npython t.py {HALF} "${{OPTS[@]}}"\n'
+    assert lint({"run.sh": script}) == []
+    assert [code for *_, code in lint({"run.sh": script.replace(filling, "true")})] == ["RCL104"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'kubectl apply -f - <<EOF\nargs: ["python t.py --recompute-granularity selective"]\nEOF\n',
+        'cat > cfg.json <<EOF\n{"args": "--recompute-granularity selective"}\nEOF\n',
+        'cat <<EOF > usage.txt\nUse "--recompute-granularity full".\nEOF\n',
+        "cat <<EOF\npython t.py --recompute-granularity fulll\nEOF\n",
+        'USAGE="\n  --recompute-granularity full|selective\n  --recompute-method uniform|block\n"\necho "$USAGE"\n',
+        'USAGE="Usage: $0 --recompute-granularity <full|selective>"\necho "$USAGE"\n',
+        'DOC="--recompute-granularity takes full or selective."\n',
+        'die "--recompute-granularity must be full"\n',
+        'git commit -m "Use --recompute-granularity full"\n',
+        'python t.py --wandb-notes "with --recompute-granularity full"\n',
+        "python t.py --recompute-granularity selective --recompute-modules {core_attn,mlp}\n",
+    ],
+)
+def test_what_only_speaks_of_flags(lint, text: str) -> None:
+    assert lint({"run.sh": text}, mcore="0.16.1") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bash <<EOF\npython t.py --recompute-granularity fulll\nEOF\n",
+        "ssh host bash -s <<'EOF'\npython t.py --recompute-granularity fulll\nEOF\n",
+        "cat > job.sbatch <<EOF\npython t.py --recompute-granularity fulll\nEOF\n",
+        "cat <<EOF | sbatch\npython t.py --recompute-granularity fulll\nEOF\n",
+        "cat > job <<EOF\n#!/bin/bash\npython t.py --recompute-granularity fulll\nEOF\n",
+        "read -r -d '' SCRIPT <<'EOF' || true\nset -e\npython t.py --recompute-granularity fulll\nEOF\n",
+    ],
+)
+def test_here_documents_that_are_scripts(lint, text: str) -> None:
+    assert [code for *_, code in lint({"run.sh": text})] == ["RCL101"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python $DIR/t.py {}",
+        'python "${{MEGATRON_PATH}}/pretrain_gpt.py" {}',
+        "python t.py --save=$DIR {} --load=$DIR/x",
+        "torchrun --nproc_per_node=$N --nnodes $NODES t.py {}",
+        "torchrun $DISTRIBUTED_ARGS t.py {}",
+        "srun $SRUN_ARGS python t.py {}",
+        "$PYTHON t.py {}",
+    ],
+)
+def test_words_that_hide_no_flags_of_the_program(lint, command: str) -> None:
+    assert [code for *_, code in lint({"run.sh": command.format(HALF) + "\n"})] == ["RCL104"]
+    assert lint({"run.sh": command.format(HALF) + " $MORE\n"}) == []
