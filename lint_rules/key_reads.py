@@ -124,8 +124,11 @@ def hides(default: ast.expr | None, key: str, container: ast.expr | None, scope:
     if path is None or len(path) < 2:
         return True
     if isinstance(default, ast.Call) and len(default.args) + len(default.keywords) > 1 and path[-1] != key:
-        return True  # another key, with a default in its turn
+        further = default.args[-1] if default.args else default  # another key, with a default in its turn
+        return not (isinstance(further, ast.Constant) and further.value is None)
     source = path_of(container) if container is not None else None
+    if source is not None and source[0] == path[0] == "self":
+        return path[-1] != key and (len(source) < 2 or source[1] != path[1])
     return path[-1] != key and (source is None or source[0] != path[0])
 
 

@@ -21,6 +21,8 @@ _CUE_AFTER = re.compile(
     r"(?:valid|allowed|supported|possible|permitted|accepted|available)\b",
     re.IGNORECASE,
 )
+#: What goes on to say when it holds.
+_ONLY = re.compile(r"\s+(?:only|when|if|with|for|in)\b", re.IGNORECASE)
 #: What makes an example, a value or a default of a list, where it stands between the cue and the list.
 _EXAMPLE = re.compile(
     r"\be_g_|\bi_e_|\bfor (?:example|instance)\b|\bsuch as\b|\bexamples?\b|\blike\b|\buse\b|\bdefaults?\b|\brecommend|"
@@ -34,7 +36,11 @@ _OTHERWISE = re.compile(
     re.IGNORECASE,
 )
 #: A list that holds only under a condition, unless that is the one under which there are modules at all.
-_CONDITION = re.compile(r"\b(?:with|without|if|when|while|under|unless)\b(?P<what>[^,:;]*)", re.IGNORECASE)
+_CONDITION = re.compile(
+    r"\b(?:with|without|if|when|while|under|unless)\b(?P<what>[^,:;]*)"
+    r"|\b(?:dense|moe|mla|hybrid|sparse|mamba)\s+(?:models?|layers?)\b|\bfor\s+(?:dense|moe|mla|mamba)\b",
+    re.IGNORECASE,
+)
 #: A list that says that it goes on.
 _OPEN = re.compile(r"[\s,]*(?:\.\.\.|…|\betc\b|\band (?:more|others|so on)\b|\bor (?:more|others)\b)", re.IGNORECASE)
 
@@ -141,11 +147,12 @@ def _announced(text: str, start: int, end: int) -> bool:
     cues = list(_CUE.finditer(sentence))
     if cues:
         return _EXAMPLE.search(sentence, cues[-1].end()) is None
-    return _CUE_AFTER.match(text, end) is not None
+    after = _CUE_AFTER.match(text, end)
+    return after is not None and not _ONLY.match(text, after.end()) and not sentence.rstrip().endswith("=")
 
 
 def _is_conditional(sentence: str) -> bool:
     return any(
-        "selective" not in match["what"] and "granularity" not in match["what"]
+        "selective" not in (match["what"] or "") and "granularity" not in (match["what"] or "")
         for match in _CONDITION.finditer(sentence)
     )

@@ -122,7 +122,7 @@ def _assignments(node: ast.AST) -> Iterator[tuple[ast.Attribute, ast.expr]]:
 def _is_ours(target: ast.Attribute, file: PythonFile) -> bool:
     if not target.attr.startswith("recompute_") or target.attr not in file.keys:
         return False
-    return not (isinstance(target.value, ast.Name) and target.value.id in _NOT_CONFIGURATIONS)
+    return last_name(target.value) not in _NOT_CONFIGURATIONS
 
 
 def _is_safe(target: ast.Attribute, value: ast.expr, scope: Scope, file: PythonFile) -> bool:
@@ -131,6 +131,8 @@ def _is_safe(target: ast.Attribute, value: ast.expr, scope: Scope, file: PythonF
     if names.is_constant(value, scope) or names.is_constant(inner, scope) or _is_parametrized(inner, scope):
         return True
     if isinstance(inner, ast.Call) and is_validator(inner, more):
+        return True
+    if _is_filtered(inner, scope, file):
         return True
     if isinstance(inner, ast.Attribute) and inner.attr == "value" and isinstance(inner.value, ast.Call):
         return True  # Granularity(text).value: the enumeration refuses what it does not have
@@ -160,17 +162,37 @@ def _is_finalized_by_callers(target: ast.Attribute, scope: Scope, file: PythonFi
     calls = [
         (node, caller)
         for node, _, caller in file.python.near(re.compile(rf"\b{re.escape(scope.name)}\("))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == scope.name
+        if isinstance(node, ast.Call) and last_name(node.func) == scope.name
     ]
     verdicts = []
     for call, caller in calls:
         by_name = next((keyword.value for keyword in call.keywords if keyword.arg == path[0]), None)
-        given = by_name or (call.args[position] if position < len(call.args) else None)
+        place = position - _is_bound(call, scope)
+        given = by_name or (call.args[place] if place < len(call.args) else None)
         if given is None:
             return False
         there = ast.copy_location(ast.Attribute(value=given, attr=target.attr, ctx=ast.Store()), call)
         verdicts.append(finalized_later(there, caller, file.names, file.extras.validators))
     return bool(verdicts) and all(verdicts)
+
+
+def _is_filtered(value: ast.expr, scope: Scope, file: PythonFile) -> bool:
+    """Whether only what is in some collection is left: a comprehension with such a test, or an intersection."""
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.BitAnd):
+        return True
+    if isinstance(value, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+        tests = [test for generator in value.generators for test in generator.ifs]
+        return any(isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.In) for test in tests)
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "get":
+        table = file.names.value(value.func.value, scope)
+        return isinstance(table, ast.Dict) and file.names.is_constant(table, scope)
+    return False
+
+
+def _is_bound(call: ast.Call, scope: Scope) -> bool:
+    """Whether a call of a method leaves its first parameter to what it is called on."""
+    given = parameters(scope)
+    return isinstance(call.func, ast.Attribute) and bool(given) and given[0].arg in ("self", "cls")
 
 
 def _is_given_constants(value: ast.expr, scope: Scope, file: PythonFile) -> bool:
@@ -183,8 +205,7 @@ def _is_given_constants(value: ast.expr, scope: Scope, file: PythonFile) -> bool
     verdicts = []
     for call, _, caller in file.python.near(re.compile(rf"\b{re.escape(scope.name)}\(")):
         if isinstance(call, ast.Call) and last_name(call.func) == scope.name:
-            bound = isinstance(call.func, ast.Attribute) and given[0] in ("self", "cls")
-            position = given.index(value.id) - bound
+            position = given.index(value.id) - _is_bound(call, scope)
             argument = next((keyword.value for keyword in call.keywords if keyword.arg == value.id), None)
             if argument is None and position < len(call.args):
                 argument = call.args[position]

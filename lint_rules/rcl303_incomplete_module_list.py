@@ -93,7 +93,9 @@ INVALID = (
 _COLLECTION = re.compile(
     r"valid|allow|choice|supported|option|permitted|(?:^|_)all(?:_|$)|known|possible", re.IGNORECASE
 )
-_ELSEWHERE = re.compile(r"offload|graph|fp8|unsupported|invalid|disallow", re.IGNORECASE)
+_ELSEWHERE = re.compile(
+    r"offload|graph|fp8|unsupported|invalid|disallow|(?:^|_)(?:moe|dense|mla|mamba|hybrid|sparse)(?:_|$)", re.IGNORECASE
+)
 #: Files that define the modules of their own release: Megatron-LM's, and those with a configuration of their own.
 _OWN = re.compile(r"(?:^|/)megatron/(?:core|training)/")
 _DEFINES = re.compile(r"^class \w*TransformerConfig\b", re.MULTILINE)
@@ -228,7 +230,7 @@ def _elements(node: ast.expr, about: _About) -> Iterator[tuple[ast.AST, list[ast
         node = node.args[0]
     if isinstance(node, (ast.List, ast.Set, ast.Tuple)):
         yield node, node.elts, about
-    elif isinstance(node, ast.Dict):
+    elif isinstance(node, ast.Dict) and all(node.keys):  # none is spread into it
         yield node, [key for key in node.keys if key is not None], about
 
 

@@ -10,7 +10,7 @@ from ..sources.python import Scope
 from ..sources.python_query import Names, Path, last_name, names_in, path_of, unwrapped
 
 #: Functions and methods that validate what they are given or called on, and those whose names say so.
-_VALIDATORS = frozenset({"finalize", "validate", "__post_init__", "replace", "apply_overrides_and_finalize"})
+_VALIDATORS = frozenset({"finalize", "validate", "__post_init__", "apply_overrides_and_finalize"})
 _VALIDATES = re.compile(r"_*(?:re_?)?(?:validate|finalize)(?:_\w*)?|_*validated?_\w+")
 
 #: Classes that validate themselves, or what they hold, when they are made or when training begins.
@@ -30,6 +30,9 @@ _OTHERWISE = frozenset({"hasattr", "isinstance", "len", "type"})
 def is_validator(call: ast.Call, more: tuple[str, ...]) -> bool:
     """Whether the name of what is called says that it validates."""
     name = last_name(call.func)
+    if name == "replace":  # dataclasses.replace, and not a string's
+        function = call.func
+        return isinstance(function, ast.Name) or last_name(getattr(function, "value", function)) == "dataclasses"
     return name in _VALIDATORS or name in more or _VALIDATES.fullmatch(name) is not None
 
 
@@ -103,6 +106,7 @@ class Checks:
         self, scope: Scope, value: ast.expr, target: ast.Attribute, names: Names, more: tuple[str, ...]
     ) -> None:
         self._scope = scope
+        self._target = target
         self._names = names
         self._more = more
         self._paths: set[Path] = set()
@@ -120,12 +124,29 @@ class Checks:
         if isinstance(node, ast.Assert):
             return self._asks(node.test)
         if isinstance(node, ast.If):
-            return self._asks(node.test) and _gives_up(node)
+            return self._asks(node.test) and (
+                _gives_up(node) or self._is_below(node.body) or self._is_replaced(node.body)
+            )
         if isinstance(node, ast.Match):
-            return self._mentions(node.subject) and any(_raises(case.body) for case in node.cases)
+            named = [case for case in node.cases if not _is_wildcard(case)]
+            below = any(self._is_below(case.body) for case in named)
+            return self._mentions(node.subject) and (below or any(_raises(case.body) for case in node.cases))
         if isinstance(node, ast.Call) and is_validator(node, self._more):
             return any(map(self._mentions, node.args))
         return False
+
+    def _is_below(self, body: list[ast.stmt]) -> bool:
+        """Whether the assignment is made only where the test says that the value is right."""
+        return any(node is self._target for statement in body for node in ast.walk(statement))
+
+    def _is_replaced(self, body: list[ast.stmt]) -> bool:
+        """Whether a wrong value is replaced by a constant."""
+        return any(
+            isinstance(statement, ast.Assign)
+            and isinstance(statement.value, (ast.Constant, ast.List))
+            and any(path_of(target) in self._paths for target in statement.targets)
+            for statement in body
+        )
 
     def _follow(self) -> None:
         """Add the variables that stand for the value, its items, or what is wrong with it."""
@@ -192,14 +213,18 @@ def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
+def _is_wildcard(case: ast.match_case) -> bool:
+    return isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None
+
+
 def _gives_up(node: ast.If) -> bool:
-    """Whether one of the branches of an if/elif/else raises."""
+    """Whether one of the branches of an if/elif/else raises, or leaves without the value."""
     return _raises(node.body) or _raises(node.orelse)
 
 
 def _raises(body: list[ast.stmt]) -> bool:
     for statement in body:
-        if isinstance(statement, ast.Raise):
+        if isinstance(statement, (ast.Raise, ast.Return, ast.Continue)):
             return True
         call = statement.value if isinstance(statement, ast.Expr) else None
         if isinstance(call, ast.Call) and last_name(call.func) in _ENDS:

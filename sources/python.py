@@ -197,7 +197,7 @@ def _invalid(path: str, text: str, error: Exception | None, line: int, column: i
     """The RCL905 at the place where the reader that came further stopped, in CPython's words where it was CPython."""
     why = "it cannot be parsed"
     lines = split_lines(text)
-    if isinstance(error, SyntaxError) and error.lineno and error.lineno >= line:
+    if isinstance(error, SyntaxError) and error.lineno and (error.lineno >= line or not _is_newer(error)):
         why = error.msg
         line, column = error.lineno, error.offset or 1
     elif isinstance(error, (RecursionError, MemoryError)) or (error is None and _is_deep(text)):
@@ -208,6 +208,11 @@ def _invalid(path: str, text: str, error: Exception | None, line: int, column: i
     column = min(max(column, 1), len(lines[line - 1]) + 1)
     end = min(column + 1, len(lines[line - 1]) + 1)
     return Problem("RCL905", f"not valid Python: {why}", Span(path, line, column, line, max(column, end)))
+
+
+def _is_newer(error: SyntaxError) -> bool:
+    """Whether the parser may have stopped at what a later Python understands, since it only says that it does not."""
+    return error.msg.startswith("invalid syntax")
 
 
 def _keys_in_fstrings(python: Python) -> bool:

@@ -10,6 +10,8 @@ MISTAKES = {
     "single quotes": "x = cfg.get('recompute_method', 'uniform')",
     "number": 'x = getattr(cfg, "recompute_num_layers", 1)',
     "zero": 'x = cfg.get("recompute_num_layers", 0)',
+    "a default of the object's own": 'x = self.cfg.get("recompute_granularity", self.default)',
+    "a chain that ends in a value": 'x = cfg.get("recompute_method", cfg.get("method", "block"))',
     "empty default of what goes on below": (
         'def f(cfg):\n    them = cfg.get("recompute_modules") or []\n    if "mlp" in them:\n        return them'
     ),
@@ -82,6 +84,7 @@ FINE = {
     "another key of the configuration": 'x = cfg.get("recompute_method", cfg["method"])',
     "an older key of the configuration": 'x = cfg.get("recompute_method") or cfg.get("method")',
     "thrown away": 'kwargs.pop("recompute_modules", "x")',
+    "a chain that ends in None": 'x = cfg.get("recompute_method", cfg.get("method", None))',
     "the space of a search": 'x = cfg.get("recompute_method", ["uniform", "block"])',
     "and one that is made": 'x = cfg.get("recompute_num_layers", list(range(1, 9)))',
     "where to sort it": 'x = s["recompute_num_layers"] if s["recompute_num_layers"] is not None else float("inf")',

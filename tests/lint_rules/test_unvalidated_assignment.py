@@ -24,6 +24,7 @@ MISTAKES = {
     "setattr": 'setattr(m, "recompute_modules", modules)',
     "annotated": "m.recompute_modules: list = modules",
     "in a loop": "for wanted in granularity:\n    m.recompute_granularity = wanted",
+    "a string's replace": 'm.recompute_modules = modules\nname = m.name.replace("/", "_")',
     "added to": "m.recompute_modules += modules",
     "split": 'm.recompute_modules = args.modules.split(",")',
     "either may be": 'm.recompute_granularity = "full" if deep else granularity',
@@ -82,6 +83,18 @@ FINE = {
     "the same place of its like": "a.model.recompute_modules = b.model.recompute_modules",
     "taken over": "c = VisionTransformerConfig(num_layers=1)\nc.recompute_method = megatron_config.recompute_method",
     "one of those in a loop": 'for wanted in (None, "full"):\n    m.recompute_granularity = wanted',
+    "only where it is right": 'if granularity in ("full", "selective"):\n    m.recompute_granularity = granularity',
+    "left before": 'if granularity not in ("full", "selective"):\n    return\nm.recompute_granularity = granularity',
+    "replaced before": (
+        'if granularity not in ("full", "selective"):\n    granularity = "full"\nm.recompute_granularity = granularity'
+    ),
+    "a case for it": (
+        'match granularity:\n    case "full" | "selective":\n        m.recompute_granularity = granularity'
+    ),
+    "filtered": "m.recompute_modules = [one for one in modules if one in ALLOWED]",
+    "what both have": "m.recompute_modules = sorted(set(modules) & ALLOWED)",
+    "looked up": 'm.recompute_granularity = {"a": "full"}.get(granularity)',
+    "arguments of its own": "self.args.recompute_modules = modules",
     "another attribute": "m.recompute_everything = modules",
 }
 
@@ -139,6 +152,23 @@ class Test:
 )
 def test_a_helper_that_is_given_constants(lint, given, codes):
     assert [code for *_, code in lint({"a.py": HELPER.format(given=given)})] == codes
+
+
+METHODS = """\
+class Provider:
+    def give(self, model, granularity):
+        model.recompute_granularity = granularity
+
+    def made(self, config):
+        model = Model()
+        self.give(model, config["granularity"])
+        {then}
+"""
+
+
+@pytest.mark.parametrize(("then", "codes"), [("model.finalize()", []), ("return model", ["RCL302"])])
+def test_a_method_whose_callers_finalize(lint, then, codes):
+    assert [code for *_, code in lint({"a.py": METHODS.format(then=then)})] == codes
 
 
 PUT_BACK = """\
