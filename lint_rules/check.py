@@ -68,16 +68,27 @@ def _violations(site: Site, contract: Contract, judged: set[str], te: str | None
     guards = [guard for guard in contract.violations(instance) if not guard.requires or _fails(guard.requires, te)]
     if contract.stands_in:
         guards = [guard for guard in guards if _is_everywhere(guard, instance)]
-    if "recompute_granularity" not in instance and instance.get("recompute_modules"):
-        # Whatever the granularity turns out to be, a name that nobody knows is wrong.
-        selective = contract.violations({**instance, "recompute_granularity": "selective"})
-        guards.extend(guard for guard in selective if guard.code == "RCL106")
+    guards.extend(_whatever_is_unknown(site, contract, instance, judged))
     bad = {guard.field for guard in guards if guard.code in _VALUE_RULES}
     kept = [guard for guard in guards if guard.code in _VALUE_RULES or bad.isdisjoint(guard.fields)]
     if bad - judged:
         # with the wrong values taken for unknown, what remains is judged by itself
         kept.extend(guard for guard in _violations(site, contract, judged | bad, te) if guard not in kept)
     return kept
+
+
+def _whatever_is_unknown(site: Site, contract: Contract, instance: dict[str, Any], judged: set[str]) -> Iterator[Guard]:
+    """The guards that refuse a name which nobody knows, whatever the granularity and the rest of a list may be."""
+    known = "recompute_granularity" in instance
+    modules = site.effective.get("recompute_modules")
+    open_list = isinstance(modules, list) and (not known or UNKNOWN in modules) and "recompute_modules" not in judged
+    if open_list and instance.get("recompute_granularity", "selective") == "selective":
+        names = [name for name in modules if name is not UNKNOWN]
+        assumed = {**instance, "recompute_granularity": "selective", "recompute_modules": names}
+        yield from (guard for guard in contract.violations(assumed) if guard.code == "RCL106")
+    if not known and instance.get("recompute_method") is not None:
+        full = contract.violations({**instance, "recompute_granularity": "full"})
+        yield from (guard for guard in full if guard.code == "RCL102")
 
 
 def _is_everywhere(guard: Guard, instance: dict[str, Any]) -> bool:

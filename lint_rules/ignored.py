@@ -16,6 +16,6 @@ _HELP = {
 
 def dropped(site: Site, code: str) -> Iterator[Finding]:
     """The findings of the rule ``code`` that the dialect saw when it followed the values."""
-    for setting, of_rule, reason, source in site.dropped:
+    for setting, of_rule, reason, source, because in site.dropped:
         if of_rule == code:
-            yield Finding(code, f"{setting.name} {reason}", setting.key, source, _HELP[code], (setting,))
+            yield Finding(code, f"{setting.name} {reason}", setting.key, source, _HELP[code], (setting, *because))

@@ -68,4 +68,4 @@ def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
 def refuse(refusal: Refused) -> Iterator[Finding]:
     """The finding for a granularity that the framework's own code refuses."""
     setting = refusal.setting
-    yield Finding("RCL101", refusal.message, setting.span, refusal.source, refusal.help, (setting,))
+    yield Finding("RCL101", refusal.message, setting.span, refusal.source, refusal.help, (setting, *refusal.because))

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from ..schemas import store
 from ..schemas.contract import Contract, Guard
-from ..sources.model import Site
+from ..sources.model import UNKNOWN, Site
 from ..sources.suggest import nearest
 from .finding import Example, Finding
 from .wording import at, from_guard, item_span, reword, shown
@@ -50,7 +50,7 @@ def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
     setting = site.origin(guard.field)
     value = site.effective.get(guard.field)
     for index, name in enumerate(value if isinstance(value, list) else []):
-        if name in contract.modules:
+        if name is UNKNOWN or name in contract.modules:
             continue
         span = item_span(setting, index) if setting else at(site, guard.field)
         close = nearest(name, contract.modules) if isinstance(name, str) else None

@@ -41,7 +41,7 @@ INVALID = (
 def refuse(refusal: Refused) -> Iterator[Finding]:
     """The finding for one refusal."""
     setting = refusal.setting
-    yield Finding("RCL111", refusal.message, setting.span, refusal.source, refusal.help, (setting,))
+    yield Finding("RCL111", refusal.message, setting.span, refusal.source, refusal.help, (setting, *refusal.because))
 
 
 def report(site: Site, guard: Guard, parser: Contract) -> Iterator[Finding]:

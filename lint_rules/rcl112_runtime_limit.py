@@ -8,6 +8,7 @@ What it does
     * Multi-token prediction beside full recomputation: with ``uniform`` and a ``recompute_num_layers`` other than 1
       AssertionError in the first forward step (from 0.14 on); with ``block`` NameError there (0.14 and 0.15), and later
       its layers are not recomputed, which is a warning; in 0.18 TypeError whatever the method.
+    * ``uniform`` with a ``recompute_num_layers`` of 0 or less: the first forward step never ends.
     * ``mlp`` in the list of a model whose linear layers have biases: endless recursion in the first backward step (from
       0.12 on, in BF16, FP16 and FP32).
 
@@ -42,6 +43,7 @@ VALID = (
 )
 INVALID = (
     Example(f"{_UNIFORM}recompute_num_layers: 4\n", (6,), options={"mcore": "0.16.1"}),
+    Example(f"{_UNIFORM}recompute_num_layers: 0\n", (6,)),
     Example(f"{_UNIFORM}recompute_num_layers: 2\nmtp_num_layers: 1\n", (6,), options={"mcore": "0.16.1"}),
     Example(
         f"{_MODEL}recompute_granularity: full\nrecompute_method: block\nrecompute_num_layers: 1\nmtp_num_layers: 1\n",
@@ -119,6 +121,15 @@ def _layout(site: Site, field: str) -> Any:
 
 def _uneven_chunks(site: Site, release: tuple[int, ...]) -> Iterator[Finding]:
     size = site.effective.get("recompute_num_layers")
+    if site.effective.get("recompute_method") == "uniform" and type(size) is int and size < 1:
+        yield Finding(
+            "RCL112",
+            f"recompute_num_layers is {size}, and chunks of so many layers never come to an end",
+            at(site, "recompute_num_layers"),
+            f"the first forward step does not return: {_BLOCK}, _checkpointed_forward, goes on by that number",
+            "write 1 or more",
+            involved(site, ("recompute_num_layers", "recompute_method")),
+        )
     if release >= (0, 17) or site.effective.get("recompute_method") != "uniform":
         return
     if not isinstance(size, int) or not _whole(size) or size == 1:

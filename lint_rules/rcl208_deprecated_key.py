@@ -42,7 +42,7 @@ SUCCESSORS = {
 def refuse(refusal: Refused) -> Iterator[Finding]:
     """The finding for an old setting that the framework itself no longer takes."""
     setting = refusal.setting
-    yield Finding("RCL208", refusal.message, setting.key, refusal.source, refusal.help, (setting,))
+    yield Finding("RCL208", refusal.message, setting.key, refusal.source, refusal.help, (setting, *refusal.because))
 
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:

@@ -48,7 +48,7 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
             continue  # no layers is what is meant, too
         if granularity is None:
             reason = "no recompute_granularity is set"
-        elif granularity == "selective" and name == "recompute_method":
+        elif granularity == "selective" and name == "recompute_method" and value in ("uniform", "block"):
             reason = "recompute_granularity is selective"
         else:
             continue

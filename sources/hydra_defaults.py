@@ -85,6 +85,8 @@ def _compose(document: Document, reader: Reader, top: str, chain: tuple[str, ...
     own = Mapping({name: entry for name, entry in root.entries.items() if name != "defaults"}, root.span)
     if defaults is None or not isinstance(defaults.value, Sequence):
         return Composed(own, defaults is None)
+    if any(_is_override(item) for item in defaults.value.items):
+        return Composed(own, complete=False)  # what the others bring may not be what is taken
     result = Mapping({}, root.span)
     complete, merged_self = True, False
     for item in defaults.value.items:
@@ -127,6 +129,10 @@ def _item(item: Value, document: Document, reader: Reader, top: str, chain: tupl
         if part:
             wrapped = Mapping({part: Entry(key, wrapped)}, wrapped.span)
     return composed._replace(root=wrapped)
+
+
+def _is_override(item: Value) -> bool:
+    return isinstance(item, Mapping) and any(name.startswith("override ") for name in item.entries)
 
 
 def _named(item: Value) -> tuple[str, str | None, str, Any] | None:

@@ -69,6 +69,8 @@ class Dropped(NamedTuple):
     reason: str
     #: Where that can be read in the framework's source.
     source: str
+    #: The other settings that make it so.
+    because: tuple[Setting, ...] = ()
 
 
 class Refused(NamedTuple):
@@ -82,6 +84,8 @@ class Refused(NamedTuple):
     help: str
     #: Where the check is in the framework's source.
     source: str
+    #: The other settings that make it so.
+    because: tuple[Setting, ...] = ()
 
 
 class Site(NamedTuple):

@@ -11,20 +11,26 @@ from .yaml_tree import Mapping, Sequence, Value, scalar
 
 #: Trees that are deeper than this, or that hold themselves, are not followed further.
 _MAX_DEPTH = 40
+#: Aliases in aliases can make billions of mappings and lists; no file has as many as this.
+_MOST = 100_000
 
 
-def mappings(value: Value, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Mapping]]:
+def mappings(value: Value) -> Iterator[tuple[tuple[str, ...], Mapping]]:
     """``value`` and every mapping below it, each with the keys that lead there; items of lists count from ``"0"``."""
-    if len(path) > _MAX_DEPTH:
-        return
-    if isinstance(value, Mapping):
-        yield path, value
-        for name, entry in value.entries.items():
-            if isinstance(entry.value, (Mapping, Sequence)):
-                yield from mappings(entry.value, (*path, name))
-    elif isinstance(value, Sequence):
-        for index, item in enumerate(value.items):
-            yield from mappings(item, (*path, str(index)))
+    waiting: list[tuple[tuple[str, ...], Value]] = [((), value)]
+    left = _MOST
+    while waiting and left:
+        left -= 1
+        path, here = waiting.pop()
+        if isinstance(here, Mapping):
+            yield path, here
+            below = [((*path, name), entry.value) for name, entry in here.entries.items()]
+        elif isinstance(here, Sequence):
+            below = [((*path, str(index)), item) for index, item in enumerate(here.items)]
+        else:
+            continue
+        if len(path) < _MAX_DEPTH:
+            waiting.extend(item for item in reversed(below) if isinstance(item[1], (Mapping, Sequence)))
 
 
 def child(mapping: Mapping, key: str) -> Mapping | None:

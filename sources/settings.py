@@ -59,7 +59,9 @@ def _is_computed(value: Any) -> bool:
 
 
 def _compute(name: str, value: Any, resolver: Resolver | None) -> Any:
-    if resolver is None or name not in resolver.wanted or isinstance(value, list) or value == "???":
+    if isinstance(value, list):
+        return [UNKNOWN if is_interpolation(item) else item for item in value]
+    if resolver is None or name not in resolver.wanted or value == "???":
         return UNKNOWN
     return resolve(resolver.root, (*resolver.path, name), value)
 

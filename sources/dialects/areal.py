@@ -45,15 +45,28 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
             continue
         if forced or any(name in role.entries for name in _MARKS):
             here = (*path, "megatron")
-            settings = settings_of(entry.value, Resolver(root, here, RECOMPUTE_KEYS))
+            made = settings_of(entry.value, Resolver(root, here, RECOMPUTE_KEYS))
+            settings = {name: setting._replace(value=_typed(name, setting.value)) for name, setting in made.items()}
             switch = role.entries.get(_SWITCH)
             on: Any = UNKNOWN
             if switch is not None:
-                on = setting(_SWITCH, switch, Resolver(root, path, frozenset({_SWITCH}))).value
+                on = _typed(_SWITCH, setting(_SWITCH, switch, Resolver(root, path, frozenset({_SWITCH}))).value)
             if text_at(entry.value, "bridge_type") == "megatron-bridge":
                 on = True
             sites.append(_site(settings, entry.value.span, document.path, dotted(here), on))
     return Reading(sites, []) if sites or forced else None
+
+
+def _typed(name: str, value: Any) -> Any:
+    """A value as OmegaConf converts it for a field of AReaL's dataclasses."""
+    if not isinstance(value, str):
+        return value
+    if name == "recompute_num_layers" and value.strip().isdigit():
+        return int(value)
+    return _BOOLEANS.get(value.lower(), value) if name in (_SWITCH, "distribute_saved_activations") else value
+
+
+_BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
 def _site(settings: dict[str, Setting], anchor: Span, path: str, where: str, on: Any) -> Site:

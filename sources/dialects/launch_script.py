@@ -202,10 +202,14 @@ def of_flags(line: Line, words: list[str], anchor: Span, path: str, reader: Read
     """The site that a command line makes; ``words`` are its words, empty where they are unknown."""
     flags = [flag for flag in line.flags if _FLAG_NAME.match(flag.name)]
     program = [word.rpartition("/")[2] for word in words if word]
-    if any(word in _SWIFT and other in _SWIFT_COMMANDS for word, other in pairwise(program)):
+    swift = next((other for word, other in pairwise(program) if word in _SWIFT and other in _SWIFT_COMMANDS), None)
+    if swift is not None:
         from .ms_swift import of_settings as of_swift
 
-        return of_swift(settings_of(flags), anchor, path)
+        whole = (
+            line.complete and swift != "export" and not any(word.endswith((".yaml", ".yml", ".json")) for word in words)
+        )
+        return of_swift(settings_of(flags), anchor, path, complete=whole)
     if any(_PRIMUS.search(word) for word in words):
         return _primus(flags, anchor, path)
     settings = settings_of(flags)

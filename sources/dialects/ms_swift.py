@@ -20,6 +20,9 @@ from ..settings import settings_of
 from ..yaml_tree import Mapping
 from . import Reading
 
+#: What is not given is not taken from a checkpoint either (L737-L739).
+_DEFAULTS = {"recompute_granularity": "selective", "recompute_method": None, "recompute_num_layers": None}
+
 _ARGUMENTS = "swift/megatron/arguments/megatron_args.py"
 
 #: A flat file with recompute keys is Megatron-SWIFT's when it has one of these too: argument names of its own.
@@ -55,19 +58,46 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     root = document.root
     if root is None or not (forced or _is_recognized(root)):
         return None
-    settings = settings_of(root, None)
-    return Reading([of_settings(settings, root.span, document.path)], [])
+    settings = {_name(name): _as_argument(made) for name, made in settings_of(root, None).items()}
+    return Reading([of_settings(settings, root.span, document.path, complete=True)], [])
+
+
+def _name(key: str) -> str:
+    return key.replace("-", "_")
+
+
+def _as_argument(made: Setting) -> Setting:
+    """The setting that a key's value makes: it is handed on as text, which the argument parser reads by its type.
+
+    ``swift/cli/main.py``, parse_yaml_args.
+    """
+    value = made.value
+    if made.name == "recompute_modules" and isinstance(value, str):
+        value = [value]
+    elif isinstance(value, str) and value.isdigit():
+        value = int(value)
+    elif isinstance(value, str) and value in ("true", "false"):
+        value = value == "true"
+    return made._replace(name=_name(made.name), value=value)
 
 
 def _is_recognized(root: Mapping) -> bool:
-    names = root.entries.keys()
+    names = set(map(_name, root.entries))
     ours = any(name.startswith("recompute_") or name == "moe_layer_recompute" for name in names)
     return ours and "model" in names and not _MARKS.isdisjoint(names)
 
 
-def of_settings(settings: dict[str, Setting], anchor: Span, path: str) -> Site:
-    """The site that arguments make, from a file or from the flags of one command."""
-    effective: dict[str, Any] = {name: setting.value for name, setting in settings.items()}
+def of_settings(settings: dict[str, Setting], anchor: Span, path: str, *, complete: bool) -> Site:
+    """The site that arguments make, from a file or from the flags of one command.
+
+    Args:
+        settings: the arguments.
+        anchor: where to point at when a finding has no better place.
+        path: the file.
+        complete: whether those that are absent have Megatron-SWIFT's defaults.
+    """
+    effective: dict[str, Any] = dict(_DEFAULTS) if complete else {}
+    effective.update((name, setting.value) for name, setting in settings.items())
     if effective.get("recompute_granularity") == "none":
         effective["recompute_granularity"] = None
     return Site(

@@ -164,7 +164,8 @@ def _references(value: Value) -> list[tuple[str, Any]] | None:
     references = []
     for node in nodes:
         text = scalar_text(node)
-        if text is None or not text.endswith((".yaml", ".yml")):
+        # in a list, a name without the ending is Hydra's
+        if text is None or (isinstance(value, Sequence) and not text.endswith((".yaml", ".yml"))):
             return None
         references.append((text, node))
     return references
@@ -231,7 +232,7 @@ def _site(file: str, merged: Merged, path: tuple[str, ...], mapping: Mapping, an
     refused = []
     for name, setting in overrides.items():
         if name in settings or name in _FIRST_CLASS:
-            refused.append(_conflict(setting, name in settings))
+            refused.append(_conflict(setting, settings.get(name)))
         else:
             effective[name], origins[name] = setting.value, setting
 
@@ -290,19 +291,21 @@ def _apply(settings: dict[str, Setting], effective: dict[str, Any]) -> list[Drop
     if kind == "full":
         effective.update(_FORCED)
     modules = settings.get("recompute_modules")
+    written = settings.get("recompute_granularity")
+    because = () if written is None else (written,)
     if modules is not None and kind != "full":
         effective["recompute_modules"] = modules.value
-    elif modules is not None and modules.value is not None:
+    elif modules is not None and modules.value not in (None, []):
         said = "is full" if "recompute_granularity" in settings else "is not set, and then it is full"
         reason = f"is never looked at: recompute_granularity {said}"
-        dropped.append(Dropped(modules, "RCL201", reason, f"{_SETUP}#L1072-L1085"))
+        dropped.append(Dropped(modules, "RCL201", reason, f"{_SETUP}#L1072-L1085", because))
     for name, forced in _FORCED.items():
         unread = settings.get(name)
         if unread is None or unread.value is None or unread.value is UNKNOWN:
             continue
         if kind == "full" and unread.value != forced:
             reason = f"has no effect: beside full, NeMo-RL always sets {forced}"
-            dropped.append(Dropped(unread, "RCL209", reason, f"{_SETUP}#L1075-L1076"))
+            dropped.append(Dropped(unread, "RCL209", reason, f"{_SETUP}#L1075-L1076", because))
         elif kind == "selective":
             dropped.append(Dropped(unread, "RCL209", "has no effect: NeMo-RL does not read it", _SOURCE))
     return dropped
@@ -330,12 +333,13 @@ def _null_granularity(granularity: Setting) -> Refused:
     )
 
 
-def _conflict(override: Setting, repeated: bool) -> Refused:
-    has = "is set in megatron_cfg too" if repeated else "belongs directly in megatron_cfg"
+def _conflict(override: Setting, repeated: Setting | None) -> Refused:
+    has = "is set in megatron_cfg too" if repeated is not None else "belongs directly in megatron_cfg"
     return Refused(
         "RCL111",
         override,
         f"{override.name} in model_overrides {has}, and NeMo-RL refuses to run with it",
         f"set megatron_cfg.{override.name} and delete it here",
         f"{_SETUP}#L756-L776",
+        () if repeated is None else (repeated,),
     )
