@@ -11,11 +11,11 @@ from .engine import Linter
 from .options import Configurations, from_table
 
 
-def lint_paths(paths: Iterable[str | os.PathLike[str]], **options: Any) -> list[Diagnostic]:
+def lint_paths(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], **options: Any) -> list[Diagnostic]:
     """Lint files and folders as the command line does.
 
     Args:
-        paths: files, and folders that are walked.
+        paths: files, and folders that are walked; or one of them.
         options: what a configuration file may hold, with ``_`` for ``-``: ``mcore="0.16.1"``, ``ignore=["RCL204"]``.
             Options given here go before those of configuration files.
 
@@ -26,6 +26,8 @@ def lint_paths(paths: Iterable[str | os.PathLike[str]], **options: Any) -> list[
         UsageError: an option is wrong.
         UnknownRelease: there is no contract for the release asked for.
     """
+    if isinstance(paths, (str, os.PathLike)):
+        paths = [paths]
     linter = Linter(_configurations(options))
     return linter.run(linter.files([os.fspath(path) for path in paths])).diagnostics
 

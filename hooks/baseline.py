@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ..lint_rules.registry import RULES
+from ..sources.text import reason_of
 from .diagnostics import Diagnostic
 from .options import UsageError
 
@@ -46,10 +48,19 @@ class Baseline:
         self._known[key] -= 1
         return True
 
-    def gone(self, linted: Iterable[str]) -> int:
-        """How many entries of the files linted are left over."""
-        names = {_relative(path, self._folder) for path in linted}
-        return sum(count for (name, _, _), count in self._known.items() if name in names)
+    def gone(self, linted: Iterable[str], is_wanted: Callable[[str, str], bool]) -> int:
+        """How many entries are left over, of the files linted and the rules that ran on them.
+
+        Args:
+            linted: the files.
+            is_wanted: whether findings of a code in a file are shown.
+        """
+        paths = {_relative(path, self._folder): path for path in linted}
+        return sum(
+            count
+            for (name, code, _), count in self._known.items()
+            if name in paths and code in RULES and is_wanted(code, paths[name])
+        )
 
 
 def text_of(diagnostics: Iterable[Diagnostic], lines: Mapping[str, list[str]], path: str) -> str:
@@ -62,7 +73,7 @@ def text_of(diagnostics: Iterable[Diagnostic], lines: Mapping[str, list[str]], p
 
 
 def _key(diagnostic: Diagnostic, lines: Mapping[str, list[str]], folder: str) -> tuple[str, str, str]:
-    span = diagnostic.span
+    span = diagnostic.home or diagnostic.span
     source = lines.get(span.path, [])
     line = source[span.line - 1].strip() if span.line <= len(source) else ""
     return _relative(span.path, folder), diagnostic.code, line
@@ -77,8 +88,7 @@ def _read(path: str) -> list[tuple[str, str, str]]:
         with open(path, encoding="utf-8") as stream:
             content: Any = json.load(stream)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise UsageError(f"{path}: cannot be read: {reason}; --write-baseline {path} makes it") from None
+        raise UsageError(f"{path}: cannot be read: {reason_of(error)}; --write-baseline {path} makes it") from None
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: invalid JSON: {error}") from None
     try:

@@ -22,6 +22,8 @@ class Diagnostic(NamedTuple):
     inherited_by: tuple[str, ...] = ()
     #: ``error`` or ``warning``, where it is not what the rule's others are.
     own_severity: str = ""
+    #: Where the mistake is, if it is shown elsewhere since that file is not linted.
+    home: Span | None = None
 
     @property
     def name(self) -> str:
@@ -73,7 +75,9 @@ def place(found: list[Raw], linted: set[str]) -> list[Diagnostic]:
             own = next((setting.span for setting in finding.involved if setting.span.path == file), None)
             if (finding.code, finding.span) not in at_home and (own is not None or home not in linted):
                 origin = f"{home}:{finding.span.line}"
-                diagnostic = diagnostic._replace(span=own or anchor, message=f"{finding.message} ({origin})", fix=None)
+                diagnostic = diagnostic._replace(
+                    span=own or anchor, message=f"{finding.message} ({origin})", fix=None, home=finding.span
+                )
         key = (finding.code, diagnostic.span, "" if home in linted else finding.message)
         placed.setdefault(key, diagnostic)
         if diagnostic.span.path != file and file not in heirs.setdefault(key, []):

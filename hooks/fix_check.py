@@ -31,7 +31,7 @@ def is_sound(path: str, before: str, after: str, fixed: Sequence[Diagnostic]) ->
         after: its text with the fixes.
         fixed: the findings that they are for.
     """
-    kind = kind_of(path) or "yaml"
+    kind = kind_of(path, before.encode("utf-8", "replace")) or "yaml"
     if kind == "yaml":
         return _is_same_yaml(path, before, after, sum(_CHANGES.get(diagnostic.code, 1) for diagnostic in fixed))
     if kind == "python":

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ..lint_rules.registry import RULES
 from ..sources.dialects import NAMES as DIALECTS
 from ..sources.suggest import nearest
+from ..sources.text import reason_of
 
 
 class UsageError(Exception):
@@ -105,6 +106,19 @@ def dialect(value: str, where: str) -> str:
     return value
 
 
+def release(value: str, where: str) -> str:
+    """Check the number of a release.
+
+    Raises:
+        UsageError: it is none.
+    """
+    import re
+
+    if not re.fullmatch(r"v?\d+(?:\.\d+)*(?:[-_.]?(?:a|b|rc|post|dev)\.?\d*)*(?:\+[\w.]+)?", value):
+        raise UsageError(f"{where}: {value!r} is no release, such as 2.6.0")
+    return value
+
+
 class Configurations:
     """The options for each file: those of the nearest configuration file, with the command line's put over them.
 
@@ -174,7 +188,7 @@ def _read(path: str) -> Options | None:
         with open(path, "rb") as stream:
             data = stream.read()
     except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise UsageError(f"{path}: cannot be read: {reason_of(error)}") from None
     in_pyproject = os.path.basename(path) == "pyproject.toml"
     if in_pyproject and b"recompute-lint" not in data:
         return None
@@ -190,6 +204,8 @@ def _read(path: str) -> Options | None:
         table = table.get("tool", {}).get("recompute-lint")
         if table is None:
             return None
+        if not isinstance(table, dict):
+            raise UsageError(f"{path}: tool.recompute-lint must be a table")
     return from_table(table, path)
 
 
@@ -208,8 +224,11 @@ def from_table(table: dict[str, Any], path: str) -> Options:
         if key in _STRINGS:
             if not isinstance(value, str):
                 raise UsageError(f"{where} must be a string")
-            values[key] = dialect(value, where) if key == "dialect" else value
-            if key in ("model", "baseline") or (key == "mcore" and os.path.isdir(os.path.join(values["root"], value))):
+            checked = {"dialect": dialect, "te": release}.get(key)
+            values[key] = checked(value, where) if checked is not None and value else value
+            if (key in ("model", "baseline") and value) or (
+                key == "mcore" and os.path.isdir(os.path.join(values["root"], value))
+            ):
                 values[key] = os.path.join(values["root"], value)
         elif key in _SWITCHES:
             if not isinstance(value, bool):
@@ -220,7 +239,8 @@ def from_table(table: dict[str, Any], path: str) -> Options:
                 raise UsageError(f"{where} must be a table of TransformerConfig's fields")
             values[key] = tuple(value.items())
         elif key == "per-file-ignores":
-            if not isinstance(value, dict) or not all(isinstance(item, list) for item in value.values()):
+            lists = value.values() if isinstance(value, dict) else [None]
+            if not all(isinstance(item, list) and all(isinstance(code, str) for code in item) for item in lists):
                 raise UsageError(f"{where} must be a table of lists of codes")
             values["per_file_ignores"] = tuple((glob, codes(item, where)) for glob, item in value.items())
         else:

@@ -89,10 +89,12 @@ class Reporter:
         baselines = {name: Baseline(name) for name in names}
         new = []
         for diagnostic in diagnostics:
+            if diagnostic.home is not None:
+                self._suppressions(diagnostic.home.path)  # so that its lines are known
             baseline = baselines.get(self._configurations.for_file(diagnostic.span.path).baseline)
             if baseline is None or not baseline.has(diagnostic, self._lines):
                 new.append(diagnostic)
-        gone = ((name, baseline.gone(paths)) for name, baseline in baselines.items())
+        gone = ((name, baseline.gone(paths, self._wants)) for name, baseline in baselines.items())
         return new, tuple(
             f"{name} lists {count} finding{'s' * (count != 1)} that {'are' if count != 1 else 'is'} gone: "
             f"write it anew with --write-baseline {name}"
@@ -115,7 +117,7 @@ class Reporter:
         def is_judged(code: str) -> bool:
             return self._wants(code, path) and not (code == "RCL303" and self._contract(path).assumed)
 
-        for finding in unused(path, text, kind_of(path) or "yaml", self._suppressions(path), is_judged):
+        for finding in unused(path, text, kind_of(path, content) or "yaml", self._suppressions(path), is_judged):
             yield Raw(path, finding.span, finding)
 
     def _content(self, path: str) -> bytes | Problem:

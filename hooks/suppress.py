@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 from ..lint_rules.registry import RULES
 
-_NOQA = re.compile(r"(?:^|\s)#\s*noqa(?P<codes>\s*:\s*[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*)?(?![\w-])", re.IGNORECASE)
+#: Like ruff, what stands behind the colon silences nothing else, whatever it is.
+_NOQA = re.compile(
+    r"(?:^|\s)#\s*noqa(?![\w-])(?P<codes>\s*:(?:\s*[\w-]+(?:\s*,\s*[\w-]+|\s+[A-Z]+[0-9]+(?![\w-]))*)?)?", re.IGNORECASE
+)
 _DISABLE = re.compile(r"(?:^|\s)#\s*recompute-lint:\s*disable=(?P<codes>[\w-]+(?:\s*,\s*[\w-]+)*)")
 _SEPARATOR = re.compile(r"[\s,:]+")
 
@@ -71,12 +74,17 @@ def _in_line(text: str, line: int, kinds: tuple[re.Pattern[str], ...] = (_NOQA, 
         match = kind.search(text)
         if match:
             written = match["codes"] or ""
-            if kind is _NOQA:
-                written = written.upper()
-            codes = tuple(filter(None, _SEPARATOR.split(written)))
+            codes = tuple(map(_as_code, filter(None, _SEPARATOR.split(written))))
+            if written and not codes:
+                continue  # a colon, and no word behind it
             # from the first code on, behind the colon that is part of the group
             at = match.start("codes") + len(written) - len(written.lstrip(" \t:")) if codes else match.end()
             yield Comment(line, text.index("#", match.start()), match.end(), at, codes)
+
+
+def _as_code(token: str) -> str:
+    """A code in whatever case as it is; a rule's name as it stands."""
+    return token.upper() if re.fullmatch(r"[A-Za-z]+[0-9]*", token) and token[:3].upper() == "RCL" else token
 
 
 def names(token: str, code: str) -> bool:

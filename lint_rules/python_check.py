@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ..schemas.choose import Choice
 from ..sources.python import Python, is_template
@@ -11,9 +10,6 @@ from ..sources.reader import Document
 from . import registry
 from .finding import Finding
 from .python_file import Extras, PythonFile, keys
-
-if TYPE_CHECKING:
-    from ..schemas.choose import Choice
 
 
 def check(document: Document, choice: Choice, extras: Extras) -> Iterator[Finding]:

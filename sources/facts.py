@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from .model import UNKNOWN, Site
+from .text import reason_of
 
 #: A ``config.json`` larger than this is something else.
 _MAX_BYTES = 2**20
@@ -77,7 +78,7 @@ def config_of(path: str) -> dict[str, Any]:
         with open(file, encoding="utf-8-sig") as stream:
             config = json.load(stream)
     except OSError as error:
-        raise WrongFacts(f"{file}: cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise WrongFacts(f"{file}: cannot be read: {reason_of(error)}") from None
     except (ValueError, RecursionError) as error:
         raise WrongFacts(f"{file}: invalid JSON: {error}") from None
     if isinstance(config, dict) and isinstance(config.get("text_config"), dict):

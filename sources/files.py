@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 
@@ -19,9 +20,13 @@ _KINDS = {
     ".sbatch": "script",
     ".sh": "script",
     ".slurm": "script",
+    ".zsh": "script",
 }
 #: The kind of a file by its whole name.
 _NAMED = {"GNUmakefile": "script", "Makefile": "script", "makefile": "script"}
+
+#: The first line of a program.
+_INTERPRETER = re.compile(rb"#![^\n]*?\b(python|bash|zsh|ksh|sh)[\d.]*(?:\s|$)")
 
 #: Folders that hold no sources of the project, as ruff and others have them. Hidden ones are skipped besides.
 SKIPPED = frozenset(
@@ -86,9 +91,19 @@ def _below(folder: str, excluded: Callable[[str], bool], ignores: list[Ignore], 
             yield from _below(path, excluded, ignores, visited)
 
 
-def kind_of(path: str) -> str:
-    """``yaml`` or whatever else the file's name says it is; empty for a file that is not ours to read."""
-    return _KINDS.get(os.path.splitext(path)[1]) or _NAMED.get(os.path.basename(path), "")
+def kind_of(path: str, content: bytes = b"") -> str:
+    """``yaml`` or whatever else the file's name says it is, or the first line of one whose name has no ending.
+
+    ``other`` for a program in another language, and empty for a file that does not tell.
+    """
+    ending = os.path.splitext(path)[1]
+    kind = _KINDS.get(ending) or _NAMED.get(os.path.basename(path), "")
+    if kind or ending:
+        return kind
+    if not content.startswith(b"#!"):
+        return ""
+    match = _INTERPRETER.match(content)
+    return "other" if match is None else "python" if match[1] == b"python" else "script"
 
 
 def matches_any(path: str, patterns: tuple[str, ...], root: str = "") -> bool:

@@ -12,6 +12,11 @@ from .text import line_starts
 
 #: What decides whether a hash begins a comment: quoted text, where a value can begin, and the hash itself.
 _YAML_PIECE = re.compile(r"""(?<![^\s,:\[{])(?:"(?:[^"\\\r\n]|\\.)*"|'[^'\r\n]*')|(?<!\S)#(?P<text>[^\r\n]*)""")
+#: The line that a block scalar begins in, and a line with its indentation.
+_BLOCK = re.compile(
+    r"^(?P<indent> *)[^\n#]*(?::|-)[ \t]+(?:[&!]\S+[ \t]+)*[|>][-+0-9]*[ \t]*(?:#[^\n]*)?\r?\n", re.MULTILINE
+)
+_BLOCK_LINE = re.compile(r"(?P<indent> *)(?P<text>[^\r\n]*)\r?(?:\n|\Z)")
 _LINE_END = re.compile("\r\n|[\n\r]")
 
 
@@ -89,9 +94,23 @@ def comments(text: str, kind: str) -> Iterator[Piece]:
     if kind == "python":
         yield from (piece for piece in pieces(text) if piece.comment)
         return
+    blocks = _block_scalars(text) if kind == "yaml" else []
     for match in _YAML_PIECE.finditer(text):
-        if match["text"] is not None:
+        if match["text"] is not None and not any(start <= match.start() < end for start, end in blocks):
             yield Piece(match.start("text"), match.end("text"), True)
+
+
+def _block_scalars(text: str) -> list[tuple[int, int]]:
+    """Where the texts of YAML's block scalars stand, which hold no comments."""
+    found = []
+    for match in _BLOCK.finditer(text):
+        end = match.end()
+        for line in _BLOCK_LINE.finditer(text, end):
+            if line["text"] and len(line["indent"]) <= len(match["indent"]):
+                break
+            end = line.end()
+        found.append((match.end(), end))
+    return found
 
 
 def _joined(text: str, found: Iterator[Piece], wanted: list[int]) -> Iterator[Prose]:

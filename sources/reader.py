@@ -6,6 +6,7 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from .files import kind_of
 from .model import Problem
 from .text import decode, read_bytes
 
@@ -25,6 +26,12 @@ class Document:
     def __init__(self, path: str, content: bytes | Problem) -> None:
         self.path = path
         self._content = content
+
+    @property
+    def kind(self) -> str:
+        """What kind of file it is; see :func:`~recompute_lint.sources.files.kind_of`."""
+        content = b"" if isinstance(self._content, Problem) else self._content
+        return kind_of(self.path, content)
 
     @cached_property
     def _decoded(self) -> str | Problem:

@@ -21,6 +21,8 @@ _LINE_BREAK = re.compile("\r\n|[\n\r]")
 def read_bytes(path: str) -> bytes | Problem:
     """The content of the file at ``path``, or the RCL904 that says why there is none."""
     try:
+        if stat.S_ISFIFO(os.stat(path).st_mode):  # opening it would wait for whoever writes to it
+            return unreadable(path, "it is not a regular file")
         with open(path, "rb") as stream:
             status = os.fstat(stream.fileno())
             if not stat.S_ISREG(status.st_mode):
@@ -29,7 +31,12 @@ def read_bytes(path: str) -> bytes | Problem:
                 return unreadable(path, f"it is larger than {MAX_BYTES // 2**20} MiB")
             return stream.read()
     except OSError as error:
-        return unreadable(path, (error.strerror or str(error)).lower())
+        return unreadable(path, reason_of(error))
+
+
+def reason_of(error: OSError) -> str:
+    """Why something could not be done, in the system's words."""
+    return (error.strerror or str(error)).lower()
 
 
 def decode(path: str, data: bytes) -> str | Problem:

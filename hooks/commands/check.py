@@ -9,19 +9,26 @@ from collections import Counter
 
 from ...lint_rules.registry import RULES
 from ...schemas import store
+from ...sources.model import Problem
+from ...sources.text import read_bytes, reason_of
 from .. import output
 from ..engine import Linter
 from ..report import Report
-from .common import UsageError, add_configuration_options, add_contract_options, configurations, fail
+from .common import (
+    UsageError,
+    add_configuration_options,
+    add_contract_options,
+    add_rule_options,
+    configurations,
+    fail,
+    write,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("paths", nargs="*", default=["."], metavar="PATHS", help="files and folders; - reads stdin")
-    rules = parser.add_argument_group("which rules")
-    rules.add_argument("--select", metavar="CODES", help="only these, or those that begin so (default: all)")
-    rules.add_argument("--extend-select", metavar="CODES", help="these besides")
-    rules.add_argument("--ignore", metavar="CODES", help="not these")
+    add_rule_options(parser)
     add_contract_options(parser)
     fixing = parser.add_argument_group("fixes")
     fixing.add_argument("--fix", action="store_true", help="put right what can be put right safely")
@@ -65,8 +72,10 @@ def run(namespace: argparse.Namespace) -> int:
         report, count = _fix(source, namespace) if namespace.fix else (source.lint(), 0)
     except (UsageError, store.UnknownRelease) as error:
         return fail(error)
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        return fail(UsageError(f"{error.filename}: cannot be written: {(error.strerror or str(error)).lower()}"))
+        return fail(UsageError(f"{error.filename}: cannot be written: {reason_of(error)}"))
     if not namespace.quiet:
         for line in report.stale:
             _say(f"recompute-lint: {line}")
@@ -82,8 +91,10 @@ def run(namespace: argparse.Namespace) -> int:
         text += summary(report, count) + "\n"
     try:
         _write(text, namespace.output_file)
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        return fail(UsageError(f"{namespace.output_file}: cannot be written: {(error.strerror or str(error)).lower()}"))
+        return fail(UsageError(f"{namespace.output_file}: cannot be written: {reason_of(error)}"))
     return _exit_code(report, namespace)
 
 
@@ -103,6 +114,8 @@ class _Source:
             if namespace.paths != ["-"]:
                 raise UsageError("- stands for standard input and goes with no other path")
             self.paths = [os.path.normpath(namespace.stdin_filename or "stdin.yaml")]
+            if sys.stdin is None:
+                raise UsageError("standard input is closed")
             self.given[self.paths[0]] = sys.stdin.buffer.read()
 
     def lint(self) -> Report:
@@ -117,8 +130,8 @@ class _Source:
         """The bytes of a file that has findings."""
         if path in self.given:
             return self.given[path]
-        with open(path, "rb") as stream:
-            return stream.read()
+        content = read_bytes(path)
+        return b"" if isinstance(content, Problem) else content
 
     def put(self, path: str, content: bytes) -> None:
         """Replace a file's content."""
@@ -174,7 +187,7 @@ def _write_baseline(source: _Source, namespace: argparse.Namespace) -> int:
     from ..fix import write_atomically
 
     report, path = source.lint(), namespace.write_baseline
-    write_atomically(path, text_of(report.diagnostics, report.lines, path).encode())
+    write_atomically(path, text_of(report.diagnostics, report.lines, path).encode("utf-8", "backslashreplace"))
     if not namespace.quiet:
         print(f"{path} lists {_count(len(report.diagnostics), 'finding')}.")
     return 0
@@ -187,18 +200,19 @@ def _say(text: str) -> None:
 def _color(namespace: argparse.Namespace) -> bool:
     if os.environ.get("NO_COLOR") or namespace.output_file:
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def _write(text: str, path: str | None) -> None:
     if path:
-        with open(path, "w", encoding="utf-8") as stream:
+        with open(path, "w", encoding="utf-8", errors="backslashreplace") as stream:
             stream.write(text)
         return
-    # a file name may hold what the terminal's encoding cannot write
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-    sys.stdout.flush()
+    write(text)
+    if sys.stdout is not None:
+        sys.stdout.flush()
 
 
 def _statistics(report: Report) -> str:

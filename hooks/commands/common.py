@@ -6,7 +6,15 @@ import argparse
 import sys
 from typing import Any
 
-from ..options import Configurations, UsageError, codes, dialect
+from ..options import Configurations, UsageError, codes, dialect, release
+
+
+def add_rule_options(parser: argparse.ArgumentParser) -> None:
+    """Options that say which rules run."""
+    rules = parser.add_argument_group("which rules")
+    rules.add_argument("--select", metavar="CODES", help="only these, or those that begin so (default: all)")
+    rules.add_argument("--extend-select", metavar="CODES", help="these besides")
+    rules.add_argument("--ignore", metavar="CODES", help="not these")
 
 
 def add_contract_options(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +48,7 @@ def configurations(namespace: argparse.Namespace) -> Configurations:
     for name in ("mcore", "te", "model", "baseline"):
         value = getattr(namespace, name, None)
         if value is not None:
-            overrides[name] = value
+            overrides[name] = release(value, "--te") if name == "te" else value
     if getattr(namespace, "dialect", None) is not None:
         overrides["dialect"] = dialect(namespace.dialect, "--dialect")
     if getattr(namespace, "facts", None):
@@ -65,10 +73,32 @@ def _facts(statements: list[str]) -> tuple[tuple[str, Any], ...]:
         raise UsageError(f"--facts: {error}") from None
 
 
+def write(text: str) -> None:
+    """Write to standard output, also what its encoding does not have: a file name may hold anything."""
+    if sys.stdout is None:
+        return
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def write_error(text: str) -> None:
+    """Write a line to standard error; Python escapes what its encoding does not have."""
+    print(text, file=sys.stderr)
+
+
 def fail(error: Exception) -> int:
     """Say on standard error why the command could not run."""
     print(f"recompute-lint: {error}", file=sys.stderr)
     return 2
 
 
-__all__ = ["UsageError", "add_configuration_options", "add_contract_options", "configurations", "fail"]
+__all__ = [
+    "UsageError",
+    "add_configuration_options",
+    "add_contract_options",
+    "add_rule_options",
+    "configurations",
+    "fail",
+    "write",
+    "write_error",
+]

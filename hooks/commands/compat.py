@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import argparse
-import sys
+from collections.abc import Callable
 
 from ...lint_rules.check import check
+from ...lint_rules.finding import Finding
 from ...lint_rules.registry import RULES
 from ...schemas import store
 from ...schemas.choose import Choice
 from ...schemas.contract import Contract
 from ..engine import Linter
-from .common import UsageError, add_configuration_options, add_contract_options, configurations, fail
+from .common import (
+    UsageError,
+    add_configuration_options,
+    add_contract_options,
+    configurations,
+    fail,
+    write,
+    write_error,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,14 +47,21 @@ def run(namespace: argparse.Namespace) -> int:
         failing = False
         choices: dict[Choice, None] = {}
         for file in linter.files(namespace.paths):
-            sites, _ = linter.sites(file)
+            sites, problems = linter.sites(file)
+            for code, message, span, *_ in problems:
+                failing = failing or RULES[code].severity == "error"
+                write_error(f"{span.path}:{span.line}:{span.column}: {code} {message}")
             if not sites:
                 continue
             choice = linter.contract(file)
             choices[choice] = None
             te = linter.options_for(file).te or None
-            cells = [_first(sites, contract, te) for contract in contracts]
-            failing = failing or _first(sites, choice.contract, te) != "ok"
+
+            def is_shown(finding: Finding, file: str = file) -> bool:
+                return linter.shows(file, finding)
+
+            cells = [_first(sites, contract, te, is_shown) for contract in contracts]
+            failing = failing or _first(sites, choice.contract, te, is_shown) != "ok"
             if namespace.all or set(cells) != {"ok"}:
                 rows.append((file, cells))
     except (UsageError, store.UnknownRelease) as error:
@@ -83,10 +99,10 @@ def _versions(wanted: str) -> list[str]:
     return store.newest_of_each_series(known)
 
 
-def _first(sites: list, contract: Contract, te: str | None) -> str:
+def _first(sites: list, contract: Contract, te: str | None, is_shown: Callable[[Finding], bool]) -> str:
     """The code of the first error, ``ok`` if there is none."""
     for site in sites:
-        for finding in check(site, contract, te):
+        for finding in filter(is_shown, check(site, contract, te)):
             if (finding.severity or RULES[finding.code].severity) == "error":
                 return finding.code
     return "ok"
@@ -103,8 +119,8 @@ def _print(format: str, versions: list[str], rows: list[tuple[str, list[str]]]) 
     table = [["recipe", *versions], *([file, *cells] for file, cells in rows)]
     if format == "markdown":
         table.insert(1, ["---"] * len(table[0]))
-        sys.stdout.write("".join(f"| {' | '.join(row)} |\n" for row in table))
+        write("".join(f"| {' | '.join(row)} |\n" for row in table))
         return
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
     for row in table:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        write("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n")

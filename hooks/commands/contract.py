@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 
 from ...lint_rules.registry import RULES
@@ -12,6 +11,7 @@ from ...schemas import store
 from ...schemas.choose import choose
 from ...schemas.contract import Contract, is_recompute
 from ...schemas.detect import project_root
+from ...sources.text import reason_of
 from .common import UsageError, fail
 
 _RELEASE = "a release, a source tree, or 'installed'"
@@ -107,10 +107,7 @@ def _derive(namespace: argparse.Namespace) -> int:
     from ..fix import write_atomically
 
     try:
-        if not os.path.exists(namespace.output):
-            with open(namespace.output, "x", encoding="utf-8"):
-                pass
         write_atomically(namespace.output, text.encode())
     except OSError as error:
-        raise UsageError(f"{namespace.output}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+        raise UsageError(f"{namespace.output}: cannot be written: {reason_of(error)}") from None
     return 0

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 
-from .common import UsageError, add_configuration_options, add_contract_options, configurations, fail
+from .common import (
+    UsageError,
+    add_configuration_options,
+    add_contract_options,
+    add_rule_options,
+    configurations,
+    fail,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    rules = parser.add_argument_group("which rules")
-    rules.add_argument("--select", metavar="CODES", help="only these, or those that begin so (default: all)")
-    rules.add_argument("--extend-select", metavar="CODES", help="these besides")
-    rules.add_argument("--ignore", metavar="CODES", help="not these")
+    add_rule_options(parser)
     add_contract_options(parser)
     add_configuration_options(parser)
 

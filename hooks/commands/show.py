@@ -12,7 +12,15 @@ from ...schemas.contract import Contract
 from ...sources.keys import RECOMPUTE_KEYS
 from ...sources.model import UNKNOWN, Site
 from ..engine import Linter
-from .common import UsageError, add_configuration_options, add_contract_options, configurations, fail
+from .common import (
+    UsageError,
+    add_configuration_options,
+    add_contract_options,
+    configurations,
+    fail,
+    write,
+    write_error,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +46,7 @@ def run(namespace: argparse.Namespace) -> int:
             found.extend(_site(site, contract.defaults, facts) for site in sites)
             for code, message, span, *_ in problems:
                 broken = True
-                print(f"{span.path}:{span.line}:{span.column}: {code} {message}", file=sys.stderr)
+                write_error(f"{span.path}:{span.line}:{span.column}: {code} {message}")
     except (UsageError, store.UnknownRelease) as error:
         return fail(error)
     if namespace.output_format == "json":
@@ -46,7 +54,7 @@ def run(namespace: argparse.Namespace) -> int:
 
         print(json.dumps(found, indent=2))
     else:
-        sys.stdout.write("\n".join(_text(site) for site in found))
+        write("\n".join(_text(site) for site in found))
         if not found and not broken:
             print("No recompute settings found.", file=sys.stderr)
     return 1 if broken or not found else 0

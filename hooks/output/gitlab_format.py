@@ -21,7 +21,7 @@ def render(report: Report, *, color: bool) -> str:
                 "description": f"{diagnostic.code} {diagnostic.message}",
                 "check_name": diagnostic.code,
                 "severity": "major" if diagnostic.severity == "error" else "minor",
-                "fingerprint": hashlib.sha256(f"{basis}:{seen[basis]}".encode()).hexdigest(),
+                "fingerprint": hashlib.sha256(f"{basis}:{seen[basis]}".encode("utf-8", "surrogateescape")).hexdigest(),
                 "location": {
                     "path": diagnostic.span.path,
                     "positions": {

@@ -58,7 +58,7 @@ def _result(diagnostic: Diagnostic, index: int) -> dict[str, Any]:
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": quote(span.path.replace("\\", "/"))},
+                    "artifactLocation": {"uri": quote(span.path.replace("\\", "/").encode("utf-8", "surrogateescape"))},
                     "region": {
                         "startLine": span.line,
                         "startColumn": span.column,
