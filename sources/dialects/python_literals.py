@@ -72,6 +72,8 @@ class _Literals:
         for node, _, scope in nodes:
             if self._expects(scope) or _is_tried(node, parents):
                 continue
+            for name, key, value in _single(node, parents.get(node)):
+                yield from self._dictionary({name: (key, value)}, scope)
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in FIELDS:
                 scopes[scope] = None
             elif isinstance(node, ast.Call):
@@ -99,7 +101,7 @@ class _Literals:
         keywords = {keyword.arg: keyword for keyword in call.keywords if keyword.arg}
         if keywords.keys().isdisjoint(FIELDS):
             return
-        if name == "dict" and isinstance(call.func, ast.Name):
+        if name == "partial" or (name == "dict" and isinstance(call.func, ast.Name)):
             yield from self._dictionary({key: (keyword, keyword.value) for key, keyword in keywords.items()}, scope)
         elif name == "replace" or _CLASS.fullmatch(name):
             settings = {key: self._setting(key, keyword, keyword.value, scope) for key, keyword in keywords.items()}
@@ -217,6 +219,47 @@ def _value(node: ast.expr) -> Any:
         inner = _value(node.operand)
         return -inner if isinstance(inner, (int, float)) else UNKNOWN
     return UNKNOWN
+
+
+def _single(node: ast.AST, parent: ast.AST | None) -> Iterator[tuple[str, ast.AST, ast.expr]]:
+    """The settings that are made one by one, each judged by itself: the name, where it stands, and the value."""
+    if isinstance(node, ast.Call):
+        name = last_name(node.func)
+        if name == "setattr" and len(node.args) == 3 and isinstance(node.args[1], ast.Constant):
+            yield str(node.args[1].value), node.args[1], node.args[2]
+        elif name == "append" and isinstance(node.func, ast.Attribute) and len(node.args) == 1:
+            added = ast.copy_location(ast.List([node.args[0]], ast.Load()), node.args[0])
+            yield last_name(node.func.value), node.func.value, added
+    elif isinstance(node, ast.AugAssign):
+        yield last_name(node.target), node.target, node.value
+    elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            yield from _assigned(target, node.value, isinstance(parent, ast.ClassDef) and _is_configuration(parent))
+
+
+def _assigned(target: ast.expr, value: ast.expr, is_field: bool) -> Iterator[tuple[str, ast.AST, ast.expr]]:
+    if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+        yield str(target.slice.value), target.slice, value
+    elif isinstance(target, ast.Name) and is_field:
+        yield target.id, target, _default_of(value)
+    elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
+        for part, one in zip(target.elts, value.elts, strict=False):
+            if isinstance(part, ast.Attribute) and len(target.elts) == len(value.elts):
+                yield part.attr, part, one
+
+
+def _is_configuration(node: ast.ClassDef) -> bool:
+    """Whether a class is one of Megatron-Core's configurations, made more particular."""
+    return any(_CLASS.fullmatch(last_name(base)) for base in node.bases)
+
+
+def _default_of(value: ast.expr) -> ast.expr:
+    """What ``field(default=...)`` or ``field(default_factory=lambda: ...)`` gives a field; any other value itself."""
+    if isinstance(value, ast.Call) and last_name(value.func) == "field":
+        given = {keyword.arg: keyword.value for keyword in value.keywords}
+        factory = given.get("default_factory")
+        return factory.body if isinstance(factory, ast.Lambda) else given.get("default", value)
+    return value
 
 
 def _is_clear(name: str, value: Any) -> bool:

@@ -27,6 +27,18 @@ MISTAKES = {
     "replace": ('d = replace(c, recompute_granularity="Full")', [(1, 39, "RCL101")]),
     "dict": ('d = {"recompute_modules": ["core_attn", "moe_atc"]}', [(1, 42, "RCL106")]),
     "dict call": ('d = dict(recompute_granularity="selctive")', [(1, 33, "RCL101")]),
+    "setattr": ('setattr(c, "recompute_granularity", "selectiv")', [(1, 38, "RCL101")]),
+    "in a tuple": ('c.recompute_granularity, c.recompute_method = "selectiv", None', [(1, 48, "RCL101")]),
+    "by key": ('c["model"]["recompute_granularity"] = "selectiv"', [(1, 40, "RCL101")]),
+    "added": ('c.model.recompute_modules += ["moee"]', [(1, 32, "RCL106")]),
+    "appended": ('c.model.recompute_modules.append("mlpp")', [(1, 35, "RCL106")]),
+    "partial": ('f = partial(TransformerConfig, recompute_granularity="selectiv")', [(1, 55, "RCL101")]),
+    "in a class": ('class C(TransformerConfig):\n    recompute_granularity: str = "selectiv"', [(2, 35, "RCL101")]),
+    "a field's default": (
+        'class C(GPTModelProvider):\n    recompute_modules: list[str] = field(default_factory=lambda: ["mlpp"])',
+        [(2, 68, "RCL106")],
+    ),
+    "a method": ('d = {"recompute_method": "unifrom"}', [(1, 27, "RCL102")]),
     "at module level": ('c.recompute_granularity = "sel"\n', [(1, 28, "RCL101")]),
 }
 
@@ -53,6 +65,8 @@ FINE = {
     "a help text": 'd = {"recompute_granularity": "what to recompute"}',
     "a search space": 'd = {"recompute_method": ["uniform", "block"]}',
     "a schema": 'd = {"recompute_granularity": {"type": "string"}}',
+    "a class that is no configuration": 'class C:\n    recompute_granularity: str = "ful"',
+    "another list": 'words.append("mlpp")',
     "placeholders": 'd = {"recompute_modules": ["foo", "bar"]}',
     "a framework that fills in": 'd = {"recompute_granularity": "full", "recompute_method": None}',
     "a framework that reads it otherwise": 'd = {"recompute_granularity": "selective", "recompute_method": "uniform"}',
