@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType
@@ -34,6 +35,8 @@ class Part(NamedTuple):
     judged_by: list[str]
     #: What each file with a site was read as.
     read_as: list[str]
+    #: The YAML files with recompute settings that no dialect took for its own.
+    unread: list[str]
 
 
 #: From this many files on, several processes share the work; fewer recipes are read as soon by one.
@@ -53,6 +56,7 @@ class Linter:
         self._cache = cache
         self._choices: dict[tuple[str, str], Choice] = {}
         self._roots: dict[str, str] = {}
+        self._unread: list[str] = []
 
     @cached_property
     def _reader(self) -> Reader:
@@ -124,6 +128,8 @@ class Linter:
             return sites, problems, text
         if sites:
             return sites, [*document.problems, *problems], text
+        if not problems and not options.dialect and _SETTING.search(searched):
+            self._unread.append(path)
         if problems or not candidates or not _concerns_us(searched):
             return [], problems, text
         return [], [problem for problem in document.problems if problem.code != "RCL205"], text
@@ -194,15 +200,19 @@ class Linter:
         found: list[Raw] = []
         sites = 0
         judged_by: dict[str, None] = {}
+        unread: list[str] = []
         for part in self._parts(paths, given):
+            unread.extend(part.unread)
             found.extend(part.found)
             sites += part.sites
             judged_by.update(dict.fromkeys(part.judged_by))
             if verbose is not None:
                 for line in part.read_as:
                     verbose(line)
+                for path in part.unread:
+                    verbose(f"{path}: recompute settings of no framework that is known; --dialect says whose they are")
         reporter = Reporter(self._configurations, self.contract, given)
-        return reporter.report(found, paths, sites, list(judged_by))
+        return reporter.report(found, paths, sites, list(judged_by))._replace(unread=len(unread))
 
     def _parts(self, paths: list[str], given: Mapping[str, bytes]) -> Iterable[Part]:
         """Examine ``paths``, by several processes where there are so many files that it pays to start them."""
@@ -220,6 +230,7 @@ class Linter:
         read_as: list[str] = []
         judged_by: dict[str, None] = {}
         count = 0
+        self._unread = []
         for path in paths:
             sites, problems, text = self._look(path, given.get(path))
             count += len(sites)
@@ -238,17 +249,19 @@ class Linter:
             for site in sites:
                 findings = check(site, choice.contract, options.te or None)
                 found.extend(raw_finding(site, finding) for finding in findings)
-        return Part(found, count, list(judged_by), read_as)
+        return Part(found, count, list(judged_by), read_as, self._unread)
 
 
 def _beside(path: str) -> str:
     return os.path.join(os.path.dirname(path), "config.json")
 
 
+#: A setting in YAML, under whatever it may stand.
+_SETTING = re.compile(rb"(?m)^[ \t]*[\"']?recompute_(?:granularity|method|modules|num_layers)[\"']?[ \t]*:")
+
+
 def _concerns_us(data: bytes) -> bool:
     """Whether a broken file is any concern of ours; a template that is yet to become YAML is none."""
-    import re
-
     names = (
         rb"megatron_cfg|recompute[_-](?:granularity|method|modules|num[_-]layers|activations)|activations?_checkpoint"
     )

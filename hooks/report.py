@@ -29,6 +29,8 @@ class Report(NamedTuple):
     lines: dict[str, list[str]]
     #: How many findings a baseline lists, which are not among the diagnostics.
     known: int = 0
+    #: How many files have recompute settings of no framework that is known.
+    unread: int = 0
     #: What to say of baselines that list findings which are gone.
     stale: tuple[str, ...] = ()
 
@@ -58,7 +60,7 @@ class Reporter:
         diagnostics.extend(self._shown(unused, set(paths)))
         diagnostics.sort(key=lambda diagnostic: (diagnostic.span, diagnostic.code))
         new, stale = self._new(diagnostics, paths)
-        return Report(new, len(paths), sites, judged_by, self._lines, len(diagnostics) - len(new), stale)
+        return Report(new, len(paths), sites, judged_by, self._lines, len(diagnostics) - len(new), stale=stale)
 
     def _wants(self, code: str, path: str) -> bool:
         return self._configurations.for_file(path).wants(code, path)

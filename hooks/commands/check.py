@@ -227,6 +227,10 @@ def summary(report: Report, fixed: int = 0) -> str:
     looked = f"{_count(report.files, 'file')}, {_count(report.sites, 'recompute site')}" + (f" ({law})" if law else "")
     done = f"Fixed {_count(fixed, 'finding')}. " if fixed else ""
     listed = f"; {report.known} more in the baseline" if report.known else ""
+    if report.unread:
+        listed += (
+            f"; the recompute settings of {_count(report.unread, 'file')} are no known framework's (-v names them)"
+        )
     if not report.diagnostics:
         return f"{done}No mistakes found in {looked}{listed}."
     errors = sum(diagnostic.severity == "error" for diagnostic in report.diagnostics)
