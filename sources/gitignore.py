@@ -70,11 +70,12 @@ class Ignore:
 
 
 def _last_name(line: str) -> str:
-    """A regular expression for the last part of a pattern: what the pattern matches has that for a part.
+    """A regular expression for the last part of a pattern that is not all stars: what it matches has that for a part.
 
     Where gitignore and :mod:`fnmatch` differ in what a character means, any name will do.
     """
-    name = line.rstrip().removeprefix("!").rstrip("/").rpartition("/")[2]
+    parts = line.rstrip().removeprefix("!").split("/")
+    name = next((part for part in reversed(parts) if part.strip("*")), "")
     if not name or "\\" in name or re.search(r"\[[!^\[]", name):
         return ""
     return translate(name)
