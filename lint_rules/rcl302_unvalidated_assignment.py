@@ -91,17 +91,20 @@ _NOT_CONFIGURATIONS = frozenset({"args", "cls", "ctx", "self"})
 def check(file: PythonFile) -> Iterator[Finding]:
     """One finding for each such assignment."""
     for node, _, scope in file.nodes:
-        for target, value in _assignments(node):
+        for target, value in _assignments(node, scope, file):
             if _is_ours(target, file) and not _is_safe(target, value, scope, file):
                 yield _finding(target, value, file.python)
 
 
-def _assignments(node: ast.AST) -> Iterator[tuple[ast.Attribute, ast.expr]]:
+def _assignments(node: ast.AST, scope: Scope, file: PythonFile) -> Iterator[tuple[ast.Attribute, ast.expr]]:
     """The attributes that a statement assigns to, each with its value."""
     if isinstance(node, ast.Assign):
         for target in node.targets:
             if isinstance(target, ast.Attribute):
                 yield target, node.value
+            elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
+                if isinstance(target.value, ast.Attribute):
+                    yield target.value, node.value
             elif isinstance(target, (ast.Tuple, ast.List)):
                 values: list[ast.expr] = [node.value] * len(target.elts)
                 if isinstance(node.value, (ast.Tuple, ast.List)) and len(node.value.elts) == len(values):
@@ -112,11 +115,17 @@ def _assignments(node: ast.AST) -> Iterator[tuple[ast.Attribute, ast.expr]]:
     elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
         if isinstance(node.target, ast.Attribute) and node.value is not None:
             yield node.target, node.value
-    elif isinstance(node, ast.Call) and last_name(node.func) == "setattr" and len(node.args) == 3:
-        name = node.args[1]
-        if isinstance(name, ast.Constant):
-            attribute = ast.Attribute(value=node.args[0], attr=str(name.value), ctx=ast.Store())
+    elif isinstance(node, ast.Call) and last_name(node.func) in ("setattr", "__setattr__") and len(node.args) == 3:
+        name = _attribute_name(node.args[1], scope, file)
+        if name:
+            attribute = ast.Attribute(value=node.args[0], attr=name, ctx=ast.Store())
             yield ast.copy_location(attribute, node), node.args[2]
+
+
+def _attribute_name(node: ast.expr, scope: Scope, file: PythonFile) -> str:
+    """The setting that ``setattr`` names, by itself or through a constant; empty for another."""
+    text = file.names.text(node, scope)
+    return text if text in file.keys else ""
 
 
 def _is_ours(target: ast.Attribute, file: PythonFile) -> bool:
@@ -240,8 +249,8 @@ def _is_put_back(target: ast.Attribute, value: ast.expr, file: PythonFile) -> bo
         return False
     names = (target.attr, target.attr.replace("recompute_", "activations_checkpoint_"))
     keeps = sets_none = False
-    for node, _, _ in file.python.near(re.compile(rf"\bself\.{re.escape(kept[1])}\b|\.{target.attr}\b")):
-        for other, given in _assignments(node):
+    for node, _, scope in file.python.near(re.compile(rf"\bself\.{re.escape(kept[1])}\b|\.{target.attr}\b")):
+        for other, given in _assignments(node, scope, file):
             path = path_of(other)
             keeps = keeps or (path == kept and isinstance(given, ast.Attribute) and given.attr in names)
             sets_none = sets_none or (path == to and isinstance(given, ast.Constant) and given.value is None)

@@ -202,7 +202,7 @@ def _collections(here: Node) -> Iterator[tuple[ast.AST, list[ast.expr], _About]]
     node = here.node
     if isinstance(node, ast.Subscript) and last_name(node.value) == "Literal":
         elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        yield node, elements, _About("", needs_two=True)
+        yield node, elements, _About(_named_by(here.parent), needs_two=True)
     elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target
         name = last_name(target)
@@ -223,6 +223,15 @@ def _collections(here: Node) -> Iterator[tuple[ast.AST, list[ast.expr], _About]]
         values = [one.value for one in node.body if isinstance(one, ast.Assign)]
         if values:
             yield values[0], values, _About(node.name)
+
+
+def _named_by(node: ast.AST) -> str:
+    """What a type is given for: the alias, field or parameter that it stands in."""
+    if isinstance(node, ast.Assign):
+        return last_name(node.targets[0])
+    if isinstance(node, ast.AnnAssign):
+        return last_name(node.target)
+    return node.arg if isinstance(node, ast.arg) else ""
 
 
 def _elements(node: ast.expr, about: _About) -> Iterator[tuple[ast.AST, list[ast.expr], _About]]:

@@ -14,6 +14,8 @@ MISTAKES = {
     "comment over several lines": "# Allowed recompute modules are core_attn,\n# moe_act and\n# mlp.",
     "comment beside a key": "recompute_modules = None  # choices: core_attn | moe_act | mlp",
     "cue after the list": "# recompute_modules: core_attn, moe_act and mlp are the supported ones",
+    "alias": 'RecomputeModule = Literal["core_attn", "mlp"]',
+    "field": 'class C:\n    recompute_modules: Literal["core_attn", "mlp"] = None',
     "bullets": "# Supported recompute modules:\n#   - core_attn: the core of attention\n#   - moe_act\n#   - mlp",
     "docstring": 'def f():\n    """Set recompute_modules.\n\n    Options: `core_attn`, `moe_act`, `mlp`.\n    """',
     "help": 'add("--recompute-modules", help="Which to recompute. " "Choices: core_attn, moe_act, mlp.")',

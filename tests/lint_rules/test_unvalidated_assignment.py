@@ -21,6 +21,9 @@ MISTAKES = {
     "another is validated": "m.recompute_modules = modules\nother.finalize()",
     "a model is no configuration": "m.recompute_modules = modules\nreturn GPTModel(config=m)",
     "in a tuple": 'm.recompute_granularity, m.recompute_modules = "selective", modules',
+    "setattr of a name": 'KEY = "recompute_modules"\nsetattr(m, KEY, modules)',
+    "past a frozen class": 'object.__setattr__(m, "recompute_modules", modules)',
+    "in its place": "m.recompute_modules[:] = modules",
     "setattr": 'setattr(m, "recompute_modules", modules)',
     "annotated": "m.recompute_modules: list = modules",
     "in a loop": "for wanted in granularity:\n    m.recompute_granularity = wanted",
@@ -95,6 +98,8 @@ FINE = {
     "what both have": "m.recompute_modules = sorted(set(modules) & ALLOWED)",
     "looked up": 'm.recompute_granularity = {"a": "full"}.get(granularity)',
     "arguments of its own": "self.args.recompute_modules = modules",
+    "added to a list of that name": "policy.recompute_modules.append(one)",
+    "setattr of something else": 'for key in ("lr", "bf16"):\n    setattr(m, key, config[key])',
     "another attribute": "m.recompute_everything = modules",
 }
 
