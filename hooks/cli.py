@@ -68,6 +68,10 @@ def _run(arguments: list[str]) -> int:
     if command not in COMMANDS:
         if command in ("-h", "--help", "-V", "--version") or not arguments:
             return _top_level(arguments)
+        meant = _misspelled(command)
+        if meant:
+            print(f"recompute-lint: no command and no file is named {command}; did you mean {meant}?", file=sys.stderr)
+            return 2
         command = "check"
     else:
         arguments = arguments[1:]
@@ -78,6 +82,15 @@ def _run(arguments: list[str]) -> int:
     module.add_arguments(parser)
     namespace = parser.parse_args(arguments)
     return module.run(namespace)
+
+
+def _misspelled(word: str) -> str | None:
+    """The command that is meant by a word that names neither a command nor anything on the disk."""
+    if not word.isalpha() or os.path.lexists(word):
+        return None
+    from ..sources.suggest import nearest
+
+    return nearest(word, COMMANDS)
 
 
 def _top_level(arguments: list[str]) -> int:

@@ -66,6 +66,19 @@ def test_show_broken(command):
 # ---- explain
 
 
+@pytest.mark.parametrize("word", ["chek", "Show", "explian"])
+def test_misspelled_command(command, word):
+    result = command(word)
+    assert result.code == 2
+    assert f"no command and no file is named {word}; did you mean" in result.err
+
+
+def test_file_named_like_a_misspelled_command(command):
+    assert command("chek", files={"chek": ""}).code == 0
+    assert "chek:1:1: error[RCL904]" not in command("chek").out
+    assert "recipes:1:1: error[RCL904]" in command("recipes").out
+
+
 def test_explain_lists_all_rules(command):
     out = command("explain").out
     assert [line.split()[0] for line in out.splitlines()] == list(RULES)
