@@ -114,8 +114,8 @@ def parse(text: str, path: str) -> tuple[list[Value], list[Problem]]:
     """Parse every document of ``text``; ``path`` names it in spans.
 
     Returns:
-        The documents before the first syntax error, and what is wrong: that error (RCL901) and duplicate keys
-        (RCL205).
+        The documents before the first syntax error, and what is wrong: that error (RCL901), merges of what
+        is no mapping (RCL901), and duplicate keys (RCL205).
     """
     problems: list[Problem] = []
     documents: list[Value] = []
@@ -198,7 +198,7 @@ class _Builder:
                 continue
             name = key.value
             if name == "<<" and _is_plain(key):
-                merged[:0] = _merged_by(self.build(value))
+                merged[:0] = self._merged_by(value)
                 continue
             if name in entries:
                 self._problems.append(_duplicate(entries[name].key, key))
@@ -208,14 +208,23 @@ class _Builder:
                 entries.setdefault(name, entry)
         return mapping
 
+    def _merged_by(self, node: Any) -> list[Mapping]:
+        """The mappings that ``<<: node`` merges in, the one that wins first."""
+        value = self.build(node)
+        parts = value.items if isinstance(value, Sequence) else [value]
+        mappings = [part for part in parts if isinstance(part, Mapping)]
+        if len(mappings) < len(parts):
+            self._problems.append(_no_mapping(node))
+        return mappings
 
-def _merged_by(value: Value) -> list[Mapping]:
-    """The mappings that ``<<: value`` merges in, the one that wins first."""
-    if isinstance(value, Mapping):
-        return [value]
-    if isinstance(value, Sequence):
-        return [item for item in value.items if isinstance(item, Mapping)]
-    return []
+
+def _no_mapping(node: Any) -> Problem:
+    return Problem(
+        "RCL901",
+        "invalid YAML: << merges mappings, and this is none",
+        span_of(node),
+        help="put * before an anchor's name to merge what it names, or delete the line",
+    )
 
 
 def _duplicate(first: yaml.ScalarNode, second: yaml.ScalarNode) -> Problem:

@@ -73,6 +73,18 @@ def test_merge_key_loses_against_the_mapping_itself(lint):
     assert lint({"a.yaml": text}) == []
 
 
+@pytest.mark.parametrize("what", ["b", "3", "[3]", "", "[*b, 3]", "[[*b]]", "${b}"])
+def test_merge_of_what_is_no_mapping(lint, what):
+    text = f"base: &b {{x: 1}}\n{HEAD}    <<: {what}\n    recompute_modules: [wrong]\n"
+    assert [code for _, _, _, code in lint({"a.yaml": text})] == ["RCL901", "RCL106"]
+
+
+@pytest.mark.parametrize("what", ["*b", "{y: 1}", "[*b, {y: 1}]", "[]"])
+def test_merge_of_mappings(lint, what):
+    text = f"base: &b {{x: 1}}\n{HEAD}    <<: {what}\n    recompute_modules: [core_attn]\n"
+    assert lint({"a.yaml": text}) == []
+
+
 def test_duplicates_anywhere_in_a_recipe(lint):
     text = f"{HEAD}cluster:\n  nodes: 1\n  nodes: 2\n"
     assert lint({"a.yaml": text}) == [("a.yaml", 7, 3, "RCL205")]
