@@ -1,11 +1,12 @@
 """A key that is nearly the name of a recompute setting.
 
 What it does
-    Reports keys such as ``recompute_module`` or ``recompute_granuarlity`` in a site's own mapping. Keys that
-    Megatron-Core or the framework has are never taken for another.
+    Reports keys such as ``recompute_module`` or ``recompute_granuarlity`` in a site's own mapping, or in one that
+    the framework merges over it (NeMo-RL's ``model_overrides``). Keys that Megatron-Core or the framework has are
+    never taken for another.
 
 Why is this bad
-    Nobody reads them, and nobody says so.
+    Nobody reads them, and nobody says so; or, in ``model_overrides``, the run fails over them once it has begun.
 
 Use instead
     The right name.
@@ -43,6 +44,7 @@ INVALID = (
     ),
     Example("policy:\n  megatron_cfg:\n    activation_checkpoint: true\n", (3,)),
     Example(f"{_HEAD}    recompute-granularity: full\n", (4,)),
+    Example(f"{_HEAD}    recompute_granularity: full\n    model_overrides:\n      recompute_metod: block\n", (6,)),
 )
 
 #: A key is a misspelling only while it is this close, in letters, to the right one.
@@ -54,10 +56,12 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
     meant = frozenset(
         {*store.parser(site.parser).own, *(field for field in RECOMPUTE_KEYS if field in contract.fields)}
     )
-    unread = {name: close for name in site.settings if (close := _close(name, meant, contract)) is not None}
+    settings = {**site.origins, **site.settings}
+    unread = {name: close for name in settings if (close := _close(name, meant, contract)) is not None}
     meaning = Counter(unread.values())
     for name, close in unread.items():
-        setting = site.settings[name]
+        setting = settings[name]
+        sure = name in site.settings and close not in site.settings and meaning[close] == 1
         yield Finding(
             "RCL206",
             f"nobody reads {name}",
@@ -65,7 +69,7 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
             contract.source_of(close) or site.source,
             f"did you mean {close}?",
             (setting,),
-            None if close in site.settings or meaning[close] > 1 else _rename(setting, close, site),
+            _rename(setting, close, site) if sure else None,
         )
 
 
