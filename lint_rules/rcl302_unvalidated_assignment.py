@@ -26,7 +26,7 @@ import re
 from collections.abc import Iterator
 
 from ..sources.python import Python, Scope
-from ..sources.python_query import last_name, parameters, path_of, unwrapped
+from ..sources.python_query import last_name, names_in, parameters, path_of, unwrapped
 from .finding import Example, Finding
 from .python_file import PythonFile
 from .validation import Checks, finalized_later, is_validator, validated_later
@@ -186,15 +186,22 @@ def _is_finalized_by_callers(target: ast.Attribute, scope: Scope, file: PythonFi
 
 
 def _is_filtered(value: ast.expr, scope: Scope, file: PythonFile) -> bool:
-    """Whether only what is in some collection is left: a comprehension with such a test, or an intersection."""
+    """Whether only what is in a collection from elsewhere is left: by a comprehension, an intersection or a table."""
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.BitAnd):
-        return True
+        return names_in(value.left).isdisjoint(names_in(value.right) - {"set", "frozenset"})
     if isinstance(value, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
-        tests = [test for generator in value.generators for test in generator.ifs]
-        return any(isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.In) for test in tests)
+        return any(
+            isinstance(test, ast.Compare)
+            and isinstance(test.ops[0], ast.In)
+            and ast.dump(test.left) == ast.dump(generator.target).replace("Store()", "Load()")
+            and names_in(test.comparators[0]).isdisjoint(names_in(generator.iter))
+            for generator in value.generators
+            for test in generator.ifs
+        )
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "get":
         table = file.names.value(value.func.value, scope)
-        return isinstance(table, ast.Dict) and file.names.is_constant(table, scope)
+        rest = all(file.names.is_constant(default, scope) for default in value.args[1:])
+        return rest and isinstance(table, ast.Dict) and file.names.is_constant(table, scope)
     return False
 
 

@@ -124,20 +124,33 @@ class Checks:
         if isinstance(node, ast.Assert):
             return self._asks(node.test)
         if isinstance(node, ast.If):
-            return self._asks(node.test) and (
-                _gives_up(node) or self._is_below(node.body) or self._is_replaced(node.body)
+            if self._asks(node.test) and (_raises(node.body) or _raises(node.orelse)):
+                return True
+            return (self._tells(node.test, right=True) and self._is_left(node.body, node.orelse)) or (
+                self._tells(node.test, right=False) and self._is_left(node.orelse, node.body)
             )
         if isinstance(node, ast.Match):
-            named = [case for case in node.cases if not _is_wildcard(case)]
-            below = any(self._is_below(case.body) for case in named)
-            return self._mentions(node.subject) and (below or any(_raises(case.body) for case in node.cases))
+            named = [statement for case in node.cases if not _is_wildcard(case) for statement in case.body]
+            others = [statement for case in node.cases if _is_wildcard(case) for statement in case.body]
+            raises = any(_raises(case.body) for case in node.cases)
+            return self._mentions(node.subject) and (raises or self._is_left(named, others))
         if isinstance(node, ast.Call) and is_validator(node, self._more):
             return any(map(self._mentions, node.args))
         return False
 
+    def _is_left(self, right: list[ast.stmt], wrong: list[ast.stmt]) -> bool:
+        """Whether no wrong value is assigned, given what happens to a right and to a wrong one.
+
+        That is where the assignment is among what is done for right values only, or where a wrong one is left behind
+        before the assignment, or replaced.
+        """
+        return self._is_below(right) or self._is_replaced(wrong) or (self._is_before(wrong) and _leaves(wrong))
+
     def _is_below(self, body: list[ast.stmt]) -> bool:
-        """Whether the assignment is made only where the test says that the value is right."""
         return any(node is self._target for statement in body for node in ast.walk(statement))
+
+    def _is_before(self, body: list[ast.stmt]) -> bool:
+        return bool(body) and (body[0].lineno, body[0].col_offset) < (self._target.lineno, self._target.col_offset)
 
     def _is_replaced(self, body: list[ast.stmt]) -> bool:
         """Whether a wrong value is replaced by a constant."""
@@ -184,6 +197,23 @@ class Checks:
                 return True
         return False
 
+    def _tells(self, test: ast.expr, *, right: bool) -> bool:
+        """Whether the truth of a test tells that the value is ``right``, or wrong where it is not."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return self._tells(test.operand, right=not right)
+        if isinstance(test, ast.BoolOp):
+            every = all if right and isinstance(test.op, ast.Or) else any
+            return every(self._tells(value, right=right) for value in test.values)
+        if not isinstance(test, ast.Compare) or len(test.ops) > 1:
+            return self._asks(test)
+        operator, left, other = test.ops[0], test.left, test.comparators[0]
+        if isinstance(operator, (ast.In, ast.NotIn)):
+            return right == isinstance(operator, ast.In) and self._mentions(left) and not _is_nothing(other)
+        if isinstance(operator, (ast.Eq, ast.NotEq)):
+            one = self._mentions(left) != self._mentions(other)
+            return one and right == isinstance(operator, ast.Eq) and not (_is_nothing(left) or _is_nothing(other))
+        return self._asks(test)
+
     def _mentions(self, node: ast.AST) -> bool:
         return any(path_of(inner) in self._paths for inner in _parts(node))
 
@@ -193,6 +223,9 @@ def _paths(node: ast.AST) -> Iterator[Path]:
     path = path_of(node)
     if path is not None:
         yield path
+        return
+    if isinstance(node, ast.Subscript):  # what is asked of a key says nothing of the value
+        yield from _paths(node.value)
         return
     for child in ast.iter_child_nodes(node):
         yield from _paths(child)
@@ -217,16 +250,23 @@ def _is_wildcard(case: ast.match_case) -> bool:
     return isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None
 
 
-def _gives_up(node: ast.If) -> bool:
-    """Whether one of the branches of an if/elif/else raises, or leaves without the value."""
-    return _raises(node.body) or _raises(node.orelse)
+def _is_nothing(node: ast.expr) -> bool:
+    """Whether it is what stands for no value, or a collection of only such."""
+    if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+        return all(map(_is_nothing, node.elts))
+    return isinstance(node, ast.Constant) and node.value in (None, "", "none", "None", "null")
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    return any(isinstance(statement, (ast.Return, ast.Continue)) for statement in body)
 
 
 def _raises(body: list[ast.stmt]) -> bool:
     for statement in body:
-        if isinstance(statement, (ast.Raise, ast.Return, ast.Continue)):
+        if isinstance(statement, ast.Raise):
             return True
         call = statement.value if isinstance(statement, ast.Expr) else None
         if isinstance(call, ast.Call) and last_name(call.func) in _ENDS:
             return True
-    return len(body) == 1 and isinstance(body[0], ast.If) and _gives_up(body[0])
+    # the rest of a chain of elif
+    return len(body) == 1 and isinstance(body[0], ast.If) and (_raises(body[0].body) or _raises(body[0].orelse))

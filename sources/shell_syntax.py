@@ -90,7 +90,12 @@ _SHELLS = frozenset({"bash", "bsub", "ksh", "qsub", "salloc", "sbatch", "sh", "s
 #: and so is one that goes into a file of such a name.
 _SCRIPTS = re.compile(r"\.(?:bash|cmd|lsf|pbs|sbatch|sh|slurm|zsh)$")
 _INTO = re.compile(r">\|?\s*([^\s<>|&;]+)")
-_BEGINS_SCRIPT = re.compile(r"\s*(?:#!|set [-+]|export |cd |source |\. )")
+_BEGINS_SCRIPT = re.compile(
+    r"\s*(?:#(?:!|SBATCH|PBS|BSUB|\$ )|set [-+]|export |cd |source |\. |(?:srun|python[\d.]*|torchrun)\s)"
+)
+#: What is put into a variable may be a command's flags, too.
+_BEGINS_FLAGS = re.compile(r"\s*--\w")
+_CAPTURED = re.compile(r"(?:\$\(|`)\s*cat\b")
 _PIPED = re.compile(r"\|\s*(?:sudo\s+)?([\w./-]+)")
 
 #: Commands that give values to the variables that they name.
@@ -112,6 +117,8 @@ class _Body(NamedTuple):
     quoted: bool
     #: Whether it is a script; None where its first line tells.
     script: bool | None
+    #: Whether a variable gets it.
+    captured: bool
 
 
 class _Stop(Exception):
@@ -575,13 +582,15 @@ class Parser:
         begins = self.text.rfind("\n", 0, match.start()) + 1
         ends = self.text.find("\n", match.start())
         line = self.text[begins : ends if ends >= 0 else len(self.text)]
-        self.bodies.append(_Body(tag, quoted, _is_script(words, line)))
+        captured = _CAPTURED.search(line) is not None or (bool(words) and literal(words[0]) in _READERS)
+        self.bodies.append(_Body(tag, quoted, None if captured else _is_script(words, line), captured))
 
     def _read_bodies(self) -> None:
         """After the line with ``<<``: read those of the here-documents that are scripts."""
-        for tag, quoted, script in self.bodies:
+        for tag, quoted, script, captured in self.bodies:
             if script is None:
-                script = _BEGINS_SCRIPT.match(self.text, self.at) is not None
+                flags = captured and _BEGINS_FLAGS.match(self.text, self.at) is not None
+                script = flags or _BEGINS_SCRIPT.match(self.text, self.at) is not None
             end = re.compile(rf"^[ \t]*{re.escape(tag)}[ \t\r]*$", re.MULTILINE).search(self.text, self.at, self.stop)
             body_end = end.start() if end else self.stop
             if script:
@@ -596,11 +605,13 @@ class Parser:
 def _is_script(words: list[Word], line: str) -> bool | None:
     """Whether a here-document is a script, judged by the words of its command and the rest of the line."""
     into = _INTO.search(line)
-    if into is not None:
-        name = into[1].strip("'\"").rpartition("/")[2]
-        return True if _SCRIPTS.search(name) else False if "." in name else None
-    if words and literal(words[0]) in _READERS:
-        return None
+    files = [into[1].strip("'\"")] if into is not None else []
+    if words and literal(words[0]) == "tee":
+        files = [name for name in map(literal, words[1:]) if not name.startswith("-")]
+    if files:
+        if any(map(_SCRIPTS.search, files)):
+            return True
+        return None if any("." not in file.rpartition("/")[2] for file in files) else False
     piped = _PIPED.search(line)
     names = {literal(word).rpartition("/")[2] for word in words} | ({piped[1].rpartition("/")[2]} if piped else set())
     return not _SHELLS.isdisjoint(names)

@@ -41,8 +41,9 @@ _INTERESTING = re.compile(
 #: Flags that make a command a site; a misspelling of one has ``recompute`` in it.
 _FLAGS = frozenset({*RECOMPUTE_KEYS, "checkpoint_activations", "recompute_activations", "recompute_layer_ids"})
 
-#: Options of other programs whose names hold the word.
-_NOT_OURS = re.compile(r"precompute|recompute_(?:vision|old|log|logprob)|rl_kv_cache")
+#: Options of other programs, and of frameworks for other things, whose names hold the word (slime
+#: slime/utils/arguments.py#L239).
+_NOT_OURS = re.compile(r"precompute|recompute_(?:vision|old|log|logprob|loss)|rl_kv_cache")
 
 _SWIFT = ("megatron", "swift")
 _SWIFT_COMMANDS = frozenset({"sft", "pt", "rlhf", "grpo", "dpo", "kto", "rm", "gkd", "export"})

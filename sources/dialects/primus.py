@@ -38,6 +38,7 @@ _FRAMEWORKS = ("megatron", "megatron_bridge")
 _PRESETS = re.compile(r"/configs/(?:models|modules)/megatron(?:_bridge)?/")
 _ENVIRONMENT = re.compile(r"\$\{([^:{}]+)(?::([^}]*))?\}")
 _WORDS = {"true": True, "false": False}
+_GRANULARITIES = (None, "full", "selective")
 
 
 class _Preset(NamedTuple):
@@ -132,7 +133,7 @@ def follow(
             refused.extend(_layer_ids(ids, settings, effective, closed=applied.closed))
         # Megatron-Core's checks see no granularity then; one that is none, both refuse
         hidden = ["recompute_method", "recompute_num_layers"]
-        if ids.value is not UNKNOWN or effective.get("recompute_granularity") in (None, "full", "selective"):
+        if effective.get("recompute_granularity") in (*_GRANULARITIES, UNKNOWN):
             hidden.append("recompute_granularity")
         effective.update(dict.fromkeys(hidden, UNKNOWN))
     return Site(
@@ -255,7 +256,7 @@ def _layer_ids(ids: Setting, settings: dict[str, Setting], effective: dict[str, 
     absent = None if closed else UNKNOWN
     found: list[Refused] = []
     granularity = effective.get("recompute_granularity", absent)
-    if granularity is not UNKNOWN and granularity != "full":
+    if granularity in _GRANULARITIES and granularity != "full":
         found.append(
             _refused(
                 ids,

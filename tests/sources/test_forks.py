@@ -52,6 +52,7 @@ def test_a_program_that_patches_megatron_core(lint, program: str) -> None:
         ("", [(1, "RCL209")]),
         ("--recompute-in-advance", []),  # MindSpeed's, which works with the number
         ("--recompute-granularty full", [(1, "RCL206"), (1, "RCL209")]),  # nobody's
+        ("--recompute-loss-function", [(1, "RCL209")]),  # slime's, about something else
     ],
 )
 def test_flags_of_its_own(lint, more: str, codes: list[tuple[int, str]]) -> None:

@@ -336,6 +336,9 @@ def test_what_is_set_empty_and_then_filled_is_unknown(lint, filling: str) -> Non
         'kubectl apply -f - <<EOF\nargs: ["python t.py --recompute-granularity selective"]\nEOF\n',
         'cat > cfg.json <<EOF\n{"args": "--recompute-granularity selective"}\nEOF\n',
         'cat <<EOF > usage.txt\nUse "--recompute-granularity full".\nEOF\n',
+        "tee conf.yaml <<EOF\n--recompute-granularity fulll\nEOF\n",
+        "X=$(cat <<EOF\nUsage:\n  --recompute-granularity fulll\nEOF\n)\n",
+        "cat <<EOF\n  --recompute-granularity fulll\nEOF\n",
         "cat <<EOF\npython t.py --recompute-granularity fulll\nEOF\n",
         'USAGE="\n  --recompute-granularity full|selective\n  --recompute-method uniform|block\n"\necho "$USAGE"\n',
         'USAGE="Usage: $0 --recompute-granularity <full|selective>"\necho "$USAGE"\n',
@@ -359,6 +362,11 @@ def test_what_only_speaks_of_flags(lint, text: str) -> None:
         "cat <<EOF | sbatch\npython t.py --recompute-granularity fulll\nEOF\n",
         "cat > job <<EOF\n#!/bin/bash\npython t.py --recompute-granularity fulll\nEOF\n",
         "read -r -d '' SCRIPT <<'EOF' || true\nset -e\npython t.py --recompute-granularity fulll\nEOF\n",
+        'read -r -d "" R <<EOF\n--recompute-granularity fulll\nEOF\npython t.py $R\n',
+        "R=$(cat <<EOF\n--recompute-granularity fulll\nEOF\n)\npython t.py $R\n",
+        'C=$(cat <<EOF\npython t.py --recompute-granularity fulll\nEOF\n)\nsrun bash -c "$C"\n',
+        "tee run.sh > /dev/null <<-EOF\n\tpython t.py --recompute-granularity fulll\n\tEOF\n",
+        "cat >> ${JOB} <<EOF\n#SBATCH -N 2\nsrun python t.py --recompute-granularity fulll\nEOF\n",
     ],
 )
 def test_here_documents_that_are_scripts(lint, text: str) -> None:

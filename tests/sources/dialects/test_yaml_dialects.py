@@ -84,6 +84,7 @@ class TestPrimus:
             ("recompute_granularity: full\nrecompute_layer_ids: [0, 4]", [(8, "RCL111")]),
             ("recompute_granularity: full\nrecompute_layer_ids: [0, 4]\nmtp_num_layers: 1", []),
             ("recompute_granularity: selective\nrecompute_layer_ids: [0]", [(8, "RCL111")]),
+            ("recompute_granularity: fulle\nrecompute_layer_ids: [0]", [(7, "RCL101")]),
             ("recompute_granularity: full\nrecompute_method: block\nrecompute_layer_ids: [0]", [(8, "RCL111")]),
             ("recompute_granularity: full\nrecompute_layer_ids: []", [(8, "RCL111")]),
             ("recompute_granularity: selective\nrecompute_method: block", [(8, "RCL111")]),
