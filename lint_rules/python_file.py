@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from functools import cached_property
 from typing import NamedTuple
 
-from ..sources.keys import FIELDS, SWITCH
-from ..sources.python import Node, Python
+from ..sources.python import KEYS, Node, Python
 from ..sources.python_query import Names
 
 
@@ -25,11 +23,7 @@ class Extras(NamedTuple):
 
 def keys(extras: Extras) -> frozenset[str]:
     """Every key that RCL301 and RCL302 look for."""
-    return frozenset({*FIELDS, SWITCH, *extras.keys})
-
-
-#: What stands in a line before a constant's value.
-_ASSIGNED = re.compile(r"\s*(\w+)\s*(?::[^=]*)?=\s*")
+    return KEYS.union(extras.keys)
 
 
 class PythonFile:
@@ -48,21 +42,7 @@ class PythonFile:
     @cached_property
     def nodes(self) -> list[Node]:
         """The expressions of every statement that names a key, or a constant that holds one, outermost first."""
-        constants = self._constants()
-        if not self.extras.keys and not constants:
-            return self.python.near()
-        words = [*map(re.escape, sorted(self.keys)), *(rf"\b{name}\b" for name in sorted(constants))]
-        return self.python.near(re.compile("|".join(words)))
-
-    def _constants(self) -> set[str]:
-        """The variables that are set to a key's name."""
-        text = self.python.text
-        found = set()
-        for match in re.finditer(rf"[\"'](?:{'|'.join(map(re.escape, sorted(self.keys)))})[\"']", text):
-            before = _ASSIGNED.fullmatch(text, text.rfind("\n", 0, match.start()) + 1, match.start())
-            if before is not None:
-                found.add(before[1])
-        return found
+        return self.python.naming(self.keys)
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:

@@ -34,7 +34,12 @@ _MANY_PREFIXES = re.compile(r"(?:(?:not\b|lambda\s*:|await\b|[-+~])\s*){200}")
 _TEMPLATE = re.compile(r"\{%|\{\{\s*[\w.]+\s*(?:\|[^}]*)?\}\}")
 
 
-_KEYS = re.compile("|".join((*FIELDS, SWITCH)))
+#: The keys that make a statement worth looking at.
+KEYS = frozenset({*FIELDS, SWITCH})
+_KEYS = re.compile("|".join(sorted(KEYS)))
+
+#: What stands in a line before a constant's value.
+_ASSIGNED = re.compile(r"\s*(\w+)\s*(?::[^=]*)?=\s*")
 
 
 class Node(NamedTuple):
@@ -109,6 +114,26 @@ class Python:
         if needles not in self._near:
             self._near[needles] = self._find(needles)
         return self._near[needles]
+
+    def naming(self, keys: frozenset[str] = KEYS) -> list[Node]:
+        """The expressions of every statement that names one of ``keys``, or a constant that holds one, as
+        :meth:`near` has them.
+        """
+        constants = self._constants(keys)
+        if keys == KEYS and not constants:
+            return self.near()
+        words = [*map(re.escape, sorted(keys)), *(rf"\b{name}\b" for name in sorted(constants))]
+        return self.near(re.compile("|".join(words)))
+
+    def _constants(self, keys: frozenset[str]) -> set[str]:
+        """The variables that are set to a key's name."""
+        text = self.text
+        found = set()
+        for match in re.finditer(rf"[\"'](?:{'|'.join(map(re.escape, sorted(keys)))})[\"']", text):
+            before = _ASSIGNED.fullmatch(text, text.rfind("\n", 0, match.start()) + 1, match.start())
+            if before is not None:
+                found.add(before[1])
+        return found
 
     @cached_property
     def _starts(self) -> list[int]:

@@ -66,13 +66,13 @@ class _Literals:
         self._expecting: dict[Scope, bool] = {}
 
     def sites(self) -> Iterator[Site]:
-        nodes = self._python.near()
+        nodes = self._python.naming()
         parents = {node: parent for node, parent, _ in nodes}
         scopes: dict[Scope, None] = {}
         for node, _, scope in nodes:
             if self._expects(scope) or _is_tried(node, parents):
                 continue
-            for name, key, value in _single(node, parents.get(node)):
+            for name, key, value in self._single(node, parents.get(node), scope):
                 yield from self._dictionary({name: (key, value)}, scope)
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in FIELDS:
                 scopes[scope] = None
@@ -80,7 +80,7 @@ class _Literals:
                 yield from self._call(node, scope)
             elif isinstance(node, ast.Dict):
                 pairs = zip(node.keys, node.values, strict=True)
-                items = {key.value: (key, value) for key, value in pairs if isinstance(key, ast.Constant)}
+                items = {self._names.text(key, scope): (key, value) for key, value in pairs if key is not None}
                 yield from self._dictionary(items, scope)
         for scope in scopes:
             yield from self._block(scope.body, scope)
@@ -120,6 +120,29 @@ class _Literals:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("megatron.core")
             for alias in node.names
         )
+
+    # ---- settings by themselves
+
+    def _single(self, node: ast.AST, parent: ast.AST | None, scope: Scope) -> Iterator[tuple[str, ast.AST, ast.expr]]:
+        """The settings that are made one by one, each judged by itself: the name, where it stands, and the value."""
+        if isinstance(node, ast.Call):
+            name = last_name(node.func)
+            if name == "setattr" and len(node.args) == 3:
+                yield self._names.text(node.args[1], scope) or "", node.args[1], node.args[2]
+            elif name in ("append", "extend") and isinstance(node.func, ast.Attribute) and len(node.args) == 1:
+                added = node.args[0]
+                if name == "append":
+                    added = ast.copy_location(ast.List([added], ast.Load()), added)
+                yield last_name(node.func.value), node.func.value, added
+        elif isinstance(node, ast.AugAssign):
+            yield last_name(node.target), node.target, node.value
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if isinstance(target, ast.Subscript):
+                    yield self._names.text(target.slice, scope) or "", target.slice, node.value
+                else:
+                    is_field = isinstance(parent, ast.ClassDef) and _is_configuration(parent)
+                    yield from _assigned(target, node.value, is_field)
 
     # ---- dictionaries
 
@@ -221,26 +244,8 @@ def _value(node: ast.expr) -> Any:
     return UNKNOWN
 
 
-def _single(node: ast.AST, parent: ast.AST | None) -> Iterator[tuple[str, ast.AST, ast.expr]]:
-    """The settings that are made one by one, each judged by itself: the name, where it stands, and the value."""
-    if isinstance(node, ast.Call):
-        name = last_name(node.func)
-        if name == "setattr" and len(node.args) == 3 and isinstance(node.args[1], ast.Constant):
-            yield str(node.args[1].value), node.args[1], node.args[2]
-        elif name == "append" and isinstance(node.func, ast.Attribute) and len(node.args) == 1:
-            added = ast.copy_location(ast.List([node.args[0]], ast.Load()), node.args[0])
-            yield last_name(node.func.value), node.func.value, added
-    elif isinstance(node, ast.AugAssign):
-        yield last_name(node.target), node.target, node.value
-    elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
-        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-            yield from _assigned(target, node.value, isinstance(parent, ast.ClassDef) and _is_configuration(parent))
-
-
 def _assigned(target: ast.expr, value: ast.expr, is_field: bool) -> Iterator[tuple[str, ast.AST, ast.expr]]:
-    if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
-        yield str(target.slice.value), target.slice, value
-    elif isinstance(target, ast.Name) and is_field:
+    if isinstance(target, ast.Name) and is_field:
         yield target.id, target, _default_of(value)
     elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
         for part, one in zip(target.elts, value.elts, strict=False):
