@@ -86,10 +86,10 @@ class _Session:
     def _documents(self) -> dict[str, tuple[str, str]]:
         """The open documents that are ours to read, by path: the URI and the text."""
         found = {}
-        for uri, document in self._server.workspace.text_documents.items():
-            path = _path(uri)
+        for document in self._server.workspace.text_documents.values():  # whose keys are not as the client has them
+            path = _path(document.uri)
             if kind_of(path):
-                found[path] = uri, document.source
+                found[path] = document.uri, document.source
         return found
 
     def _lint(self) -> dict[str, list[Diagnostic]]:

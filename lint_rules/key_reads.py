@@ -19,6 +19,8 @@ _SCALARS = frozenset({"recompute_granularity", "recompute_method", "recompute_nu
 _MANY = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.GeneratorExp)
 _MADE = frozenset({"float", "list", "range", "set", "tuple"})
 
+#: What decides, whatever name it has.
+_DECISIONS = ("full", "selective", "uniform", "block", True, False)
 #: A default that only says "there was none".
 _SENTINEL = re.compile(
     r"_*(?:missing|sentinel|unset|undefined|empty|absent|no_?default|not_?(?:set|given|found))_*", re.IGNORECASE
@@ -118,7 +120,7 @@ def hides(default: ast.expr | None, key: str, container: ast.expr | None, scope:
         return False
     if key in _SCALARS and (isinstance(value, _MANY) or last_name(getattr(value, "func", value)) in _MADE):
         return False  # the space of a search, or where to sort it: the key holds something else than the setting
-    if _SENTINEL.fullmatch(last_name(default)):
+    if _SENTINEL.fullmatch(last_name(default)) and getattr(value, "value", None) not in _DECISIONS:
         return False
     path = path_of(default)
     if path is None or len(path) < 2:

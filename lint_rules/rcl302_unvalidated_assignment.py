@@ -8,7 +8,8 @@ What it does
     What validates: ``finalize()``, ``validate()``, ``__post_init__()``, ``dataclasses.replace()``, functions whose
     names begin with ``validate`` or ``finalize``, making a new configuration from it, and what ``extend-validators``
     names. What checks: a membership test, a set difference or a chain of comparisons that ends in ``raise`` or
-    ``assert``. Literals are checked by the contract instead (RCL101 to RCL113).
+    ``assert``; or one that tells wrong values from right ones where wrong ones are replaced, leave the function before
+    the assignment, or do not reach it. Literals are checked by the contract instead (RCL101 to RCL113).
 
 Why is this bad
     ``TransformerConfig.__post_init__`` runs once, when the configuration is made. What is assigned later meets no

@@ -30,7 +30,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..schemas import store
 from ..sources.model import Span
 from ..sources.prose import Places, Prose, of_python, of_yaml
-from ..sources.python import Node
 from ..sources.python_query import last_name
 from .finding import Edit, Example, Finding, Fix
 from .module_lists import ModuleList, enumerations, naming, quoting
@@ -120,8 +119,10 @@ def check(file: PythonFile, choice: Choice) -> Iterator[Finding]:
     modules = _ever(choice)
     yield from _check_prose(file.python.path, file.python.text, choice, of_python)
     seen: set[ast.AST] = set()
-    for here in file.python.near(quoting(modules)):
-        for holder, elements, is_about in _collections(here):
+    nodes = file.python.near(quoting(modules))
+    parents = {node: parent for node, parent, _ in nodes}
+    for here in nodes:
+        for holder, elements, is_about in _collections(here.node, parents):
             if holder not in seen and is_about(elements, modules):
                 seen.add(holder)
                 items = [_Item(_text(element), file.python.span(element)) for element in elements]
@@ -197,12 +198,11 @@ def _judge(items: list[_Item], span: Span, choice: Choice, fix: Fix | None) -> I
 # ---- lists in code
 
 
-def _collections(here: Node) -> Iterator[tuple[ast.AST, list[ast.expr], _About]]:
+def _collections(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iterator[tuple[ast.AST, list[ast.expr], _About]]:
     """The collections in a node that may list all modules: what holds them, their items, and what decides."""
-    node = here.node
     if isinstance(node, ast.Subscript) and last_name(node.value) == "Literal":
         elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        yield node, elements, _About(_named_by(here.parent), needs_two=True)
+        yield node, elements, _About(_named_by(node, parents), needs_two=True)
     elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target
         name = last_name(target)
@@ -225,8 +225,11 @@ def _collections(here: Node) -> Iterator[tuple[ast.AST, list[ast.expr], _About]]
             yield values[0], values, _About(node.name)
 
 
-def _named_by(node: ast.AST) -> str:
-    """What a type is given for: the alias, field or parameter that it stands in."""
+def _named_by(type: ast.AST, parents: dict[ast.AST, ast.AST]) -> str:
+    """What a type is given for: the alias, field or parameter that it stands in, by itself or within another type."""
+    node = parents[type]
+    while isinstance(node, (ast.Subscript, ast.Tuple, ast.BinOp)) and node in parents:
+        node = parents[node]
     if isinstance(node, ast.Assign):
         return last_name(node.targets[0])
     if isinstance(node, ast.AnnAssign):

@@ -27,6 +27,8 @@ from .launch_script import is_command_line, is_ours, of_flags
 _NEEDLES = re.compile(r"--(?:[\w-]*recompute|distribute[-_]saved[-_]activations|checkpoint[-_]activations)")
 _PROGRAM = re.compile(r"(?:\S+=\S*\s+)*(?:--|python|torchrun|accelerate\s|deepspeed\s|megatron\s|\S*/python)")
 _UNKNOWN = "\0"
+#: A string with a flag behind other words is a command line, or a part of one, by itself.
+_SEVERAL = re.compile(r"\s--")
 
 #: Calls whose strings are for people, or declare flags.
 _TALK = re.compile(
@@ -95,14 +97,14 @@ def _of_list(python: Python, here: Node) -> Iterator[_Words]:
         else:
             spread = isinstance(item, ast.Starred)
             words.append((Word(None, span, True), "args" if spread else last_name(item)))
-    if any(word.text and re.search(r"\s--", word.text) for word, _ in words):
+    if any(word.text and _SEVERAL.search(word.text) for word, _ in words):
         return  # command lines, one by one, or lines of text
     yield words
 
 
 def _of_text(python: Python, here: Node) -> Iterator[_Words]:
     node = here.node
-    if isinstance(here.parent, (ast.JoinedStr, ast.List, ast.Tuple)):
+    if isinstance(here.parent, ast.JoinedStr):
         return
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         text = node.value
@@ -113,6 +115,8 @@ def _of_text(python: Python, here: Node) -> Iterator[_Words]:
         )
     else:
         return
+    if isinstance(here.parent, (ast.List, ast.Tuple)) and not _SEVERAL.search(text):
+        return  # a word of a command line
     if not _NEEDLES.search(text) or not _PROGRAM.match(text.lstrip()) or (" " not in text.strip() and "=" not in text):
         return
     yield list(_words(python, node, text))

@@ -121,6 +121,11 @@ def test_a_finding_comes_and_goes(editor):
     assert editor.found("a.yaml") == []
 
 
+def test_uris_are_as_the_editor_writes_them(editor):
+    assert "%C3%A9%20x.yaml" in editor.uri("é x.yaml")
+    assert [found["code"] for found in editor.open("é x.yaml", TYPO)] == ["RCL106"]
+
+
 def test_columns_count_as_the_editor_counts(editor):
     (found,) = editor.open("a.yaml", TYPO.replace("recompute_modules: [mlpp]", "recompute_modules: [🎉, mlp]"))
     assert found["range"]["start"]["character"] == 24

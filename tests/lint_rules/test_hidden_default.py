@@ -57,6 +57,7 @@ MISTAKES = {
     "type comment": 'x = cfg.get("recompute_method", "block")  # type: ignore',
     "PEP 695": 'type T = int\ndef f[T](c: T):\n    return c.get("recompute_method", "block")',
     "PEP 701": 'x = f"{cfg.get("recompute_method", "block")}"',
+    "a decision with another name": 'EMPTY = "full"\nx = cfg.get("recompute_granularity", EMPTY)',
     "form feed": 'a = 1\n\f\nx = cfg.get("recompute_method", "block")',
 }
 
@@ -78,6 +79,7 @@ FINE = {
         'def f(cfg):\n    them = cfg.get("recompute_modules") or []\n    if "mlp" in them:\n        return them == []'
     ),
     "false default in a test": 'if cfg.get("distribute_saved_activations", False):\n    pass',
+    "sentinel that is a string": '_MISSING = "missing"\nx = cfg.get("recompute_granularity", _MISSING)',
     "sentinel": 'x = cfg.get("recompute_modules", _MISSING)',
     "sentinel of its own": 'nothing = object()\nx = cfg.get("recompute_modules", nothing)',
     "the same key of another": 'x = cfg.get("recompute_modules", base["recompute_modules"])',

@@ -22,6 +22,8 @@ MISTAKES = {
     "error": 'raise ValueError(f"recompute_modules: {bad}; valid are core_attn, moe_act, mlp")',
     "Literal": 'Module = Literal["core_attn", "moe_act", "mlp"]',
     "Literal in an annotation": 'recompute_modules: list[Literal["core_attn", "moe_act", "mlp"]] | None = None',
+    "Literal within types": 'class C:\n    recompute_modules: Optional[List[Literal["core_attn", "moe"]]] = None',
+    "Literal of a parameter": 'def f(recompute_modules: list[Literal["core_attn", "moe"]] | None): ...',
     "set": 'VALID_RECOMPUTE_MODULES = {"core_attn", "moe_act", "mlp"}',
     "frozenset": 'ALLOWED_RECOMPUTE_MODULES = frozenset({"core_attn", "moe_act"})',
     "tuple": 'RECOMPUTE_MODULE_CHOICES = ("core_attn", "moe_act")',

@@ -31,12 +31,54 @@ MISTAKES = {
     "added to": "m.recompute_modules += modules",
     "split": 'm.recompute_modules = args.modules.split(",")',
     "either may be": 'm.recompute_granularity = "full" if deep else granularity',
+    "a return afterwards": 'm.recompute_granularity = granularity\nif m.recompute_granularity == "full":\n    return 1',
+    "what holds one name": 'if "moe" in modules:\n    m.recompute_modules = modules',
+    "only where it changes": "if m.recompute_modules != modules:\n    m.recompute_modules = modules",
+    "unless it is the same": "if m.recompute_modules == modules:\n    return\nm.recompute_modules = modules",
+    "one wrong value is replaced": (
+        'if granularity == "none":\n    granularity = None\nm.recompute_granularity = granularity'
+    ),
+    "words are translated": (
+        'if method == "u":\n    method = "uniform"\nelif method == "b":\n    method = "block"\n'
+        "m.recompute_method = method"
+    ),
+    "the key is tested": (
+        'for key in config:\n    if key == "name":\n        continue\n    m.recompute_modules = config[key]'
+    ),
+    "a table, or as it is": 'm.recompute_granularity = {"a": "full"}.get(granularity, granularity)',
+    "not empty": 'if granularity != "":\n    m.recompute_granularity = granularity',
+    "none of nothing": "if granularity not in (None,):\n    m.recompute_granularity = granularity",
+    "left where there is none": 'if granularity == "none":\n    return\nm.recompute_granularity = granularity',
+    "left for one of two": 'if granularity != "" or force:\n    m.recompute_granularity = granularity',
+    "right, or something else": 'if granularity == "full" or force:\n    m.recompute_granularity = granularity',
+    "those with a letter": 'm.recompute_modules = [one for one in modules if "x" in one]',
+    "those that are given elsewhere": 'm.recompute_modules = [one for one in config["a"] if one in config["b"]]',
+    "in both of what is given": 'm.recompute_modules = list(set(config["a"]) & set(config["b"]))',
+    "one case leaves": 'match granularity:\n    case "x":\n        return\nm.recompute_granularity = granularity',
     "built here, from arguments": "c = TransformerConfig(num_layers=1)\nc.recompute_method = args.recompute_method",
 }
 
 FINE = {
     "literal": 'm.recompute_modules = ["core_attn"]',
     "literal through a name": 'wanted = ["core_attn"]\nm.recompute_modules = wanted',
+    "left where it is wrong": "if granularity not in KNOWN:\n    return\nm.recompute_granularity = granularity",
+    "set below else": (
+        "if granularity not in KNOWN:\n    warn(granularity)\nelse:\n    m.recompute_granularity = granularity"
+    ),
+    "left where it is not right": "if not granularity in KNOWN:\n    return\nm.recompute_granularity = granularity",
+    "replaced where it is wrong": (
+        'if granularity != "full":\n    granularity = "selective"\nm.recompute_granularity = granularity'
+    ),
+    "one of two is right": (
+        'if granularity == "full" or granularity == "selective":\n    m.recompute_granularity = granularity'
+    ),
+    "the other cases leave": (
+        'match granularity:\n    case "full":\n        pass\n    case _:\n        return\n'
+        "m.recompute_granularity = granularity"
+    ),
+    "a table, or a constant": 'm.recompute_granularity = {"a": "full"}.get(granularity, None)',
+    "those that are known": "m.recompute_modules = [one for one in modules if one in KNOWN]",
+    "in both": "m.recompute_modules = list(set(modules) & KNOWN)",
     "one of two literals": 'm.recompute_granularity = "full" if deep else None',
     "constant": "m.recompute_modules = DEFAULT_MODULES",
     "member": "m.recompute_granularity = Granularity.FULL.value",

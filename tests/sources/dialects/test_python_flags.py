@@ -22,6 +22,8 @@ import pytest
             "moe_atc",
             "RCL106",
         ),
+        ('args = ["--tp 1 --recompute-granularity fulll", "--x 1"]\n', 1, "fulll", "RCL101"),
+        ('args = [f"--tp {tp} --recompute-granularity fulll --x 1", more]\n', 1, "fulll", "RCL101"),
         ('args += ["--recompute-granularity=selective", "--recompute-method=block"]\n', 1, "block", "RCL111"),
         ('args = "--recompute-granularity full --recompute-num-layers 1"\n', 1, "full", "RCL103"),
     ],
