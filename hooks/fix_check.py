@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..sources import python
 from ..sources.files import kind_of
 from ..sources.yaml_tree import parse, to_python
 from .diagnostics import Diagnostic
@@ -35,19 +34,13 @@ def is_sound(path: str, before: str, after: str, fixed: Sequence[Diagnostic]) ->
     if kind == "yaml":
         return _is_same_yaml(path, before, after, sum(_CHANGES.get(diagnostic.code, 1) for diagnostic in fixed))
     if kind == "python":
-        return _is_python(after) or not _is_python(before)
+        return _is_python(path, after) or not _is_python(path, before)
     comments = sum(diagnostic.code == "RCL906" for diagnostic in fixed)
     return before.count("\n") - comments <= after.count("\n") <= before.count("\n")
 
 
-def _is_python(text: str) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return False
-    return True
+def _is_python(path: str, text: str) -> bool:
+    return isinstance(python.parse(path, text), python.Python)
 
 
 def _is_same_yaml(path: str, before: str, after: str, changes: int) -> bool:

@@ -13,6 +13,7 @@ from ...sources.model import Problem
 from ...sources.text import read_bytes, reason_of
 from .. import output
 from ..engine import Linter
+from ..output.visible import visible
 from ..report import Report
 from .common import (
     UsageError,
@@ -194,7 +195,7 @@ def _write_baseline(source: _Source, namespace: argparse.Namespace) -> int:
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr)
+    print(visible(text), file=sys.stderr)
 
 
 def _color(namespace: argparse.Namespace) -> bool:

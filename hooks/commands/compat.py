@@ -12,6 +12,7 @@ from ...schemas import store
 from ...schemas.choose import Choice
 from ...schemas.contract import Contract
 from ..engine import Linter
+from ..output.visible import visible
 from .common import (
     UsageError,
     add_configuration_options,
@@ -116,7 +117,7 @@ def _print(format: str, versions: list[str], rows: list[tuple[str, list[str]]]) 
         return
     if not rows:
         return
-    table = [["recipe", *versions], *([file, *cells] for file, cells in rows)]
+    table = [["recipe", *versions], *([visible(file), *cells] for file, cells in rows)]
     if format == "markdown":
         table.insert(1, ["---"] * len(table[0]))
         write("".join(f"| {' | '.join(row)} |\n" for row in table))

@@ -12,6 +12,7 @@ from ...schemas.contract import Contract
 from ...sources.keys import RECOMPUTE_KEYS
 from ...sources.model import UNKNOWN, Site
 from ..engine import Linter
+from ..output.visible import visible
 from .common import (
     UsageError,
     add_configuration_options,
@@ -115,4 +116,4 @@ def _text(site: dict[str, Any]) -> str:
     rows.extend(f"  {entry['key']} {entry['reason']}  {entry['origin']}" for entry in site["dropped"])
     if not site["settings"]:
         rows.append("  nothing that is known")
-    return "\n".join(rows) + "\n"
+    return "\n".join(map(visible, rows)) + "\n"

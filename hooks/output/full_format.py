@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from ..diagnostics import Diagnostic
 from ..report import Report
+from .visible import shown, visible
 
 _STYLES = {"error": "1;31", "warning": "1;33", "bold": "1", "dim": "1;34", "help": "1;36"}
 
@@ -19,10 +20,13 @@ def render(report: Report, *, color: bool) -> str:
     def paint(style: str, text: str) -> str:
         return f"\033[{_STYLES[style]}m{text}\033[0m" if color else text
 
-    return "".join(f"{_block(diagnostic, report.lines, paint)}\n\n" for diagnostic in report.diagnostics)
+    return "".join(
+        f"{_block(shown(diagnostic), report.lines.get(diagnostic.span.path, []), paint)}\n\n"
+        for diagnostic in report.diagnostics
+    )
 
 
-def _block(diagnostic: Diagnostic, lines: dict[str, list[str]], paint: Callable[[str, str], str]) -> str:
+def _block(diagnostic: Diagnostic, source: list[str], paint: Callable[[str, str], str]) -> str:
     span = diagnostic.span
     gutter = " " * len(str(span.line))
     bar = paint("dim", "|")
@@ -30,14 +34,13 @@ def _block(diagnostic: Diagnostic, lines: dict[str, list[str]], paint: Callable[
     rows = [
         f"{paint('bold', f'{span.path}:{span.line}:{span.column}:')} {severity} {paint('bold', diagnostic.message)}"
     ]
-    source = lines.get(span.path, [])
     if span.line <= len(source) and source[span.line - 1].strip():
         text, offset = _window(source[span.line - 1], span.column - 1)
         end = span.end_column if span.end_line == span.line else len(source[span.line - 1]) + 1
         width = max(1, min(end - span.column, len(text) - offset))
         lead = "".join("\t" if character == "\t" else " " for character in text[:offset])
         rows.append(f"{gutter} {bar}")
-        rows.append(f"{paint('dim', str(span.line))} {bar} {text}")
+        rows.append(f"{paint('dim', str(span.line))} {bar} {visible(text)}")
         rows.append(f"{gutter} {bar} {lead}{paint(diagnostic.severity, '^' * width)}")
     equals = paint("dim", "=")
     if diagnostic.note:

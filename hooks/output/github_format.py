@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..report import Report
+from .visible import visible
 
 
 def render(report: Report, *, color: bool) -> str:
@@ -12,16 +13,16 @@ def render(report: Report, *, color: bool) -> str:
         span = diagnostic.span
         where = {
             "title": f"recompute-lint ({diagnostic.code} {diagnostic.name})",
-            "file": span.path,
+            "file": visible(span.path),
             "line": span.line,
             "col": span.column,
             "endLine": span.end_line,
             "endColumn": span.end_column,
         }
         properties = ",".join(f"{key}={_property(str(value))}" for key, value in where.items())
-        words = [f"{span.path}:{span.line}:{span.column}: {diagnostic.code} {diagnostic.message}"]
+        words = [visible(f"{span.path}:{span.line}:{span.column}: {diagnostic.code} {diagnostic.message}")]
         if diagnostic.help:
-            words.append(f"help: {diagnostic.help}")
+            words.append(visible(f"help: {diagnostic.help}"))
         rows.append(f"::{diagnostic.severity} {properties}::{_data(chr(10).join(words))}\n")
     return "".join(rows)
 

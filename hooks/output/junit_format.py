@@ -5,13 +5,14 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from ..report import Report
+from .visible import shown
 
 
 def render(report: Report, *, color: bool) -> str:
     """One test suite a file with findings, one failed case a finding; a passed case when there are none."""
     suites = ElementTree.Element("testsuites", name="recompute-lint")
     by_file: dict[str, list[ElementTree.Element]] = {}
-    for diagnostic in report.diagnostics:
+    for diagnostic in map(shown, report.diagnostics):
         span = diagnostic.span
         case = ElementTree.Element(
             "testcase", name=f"{diagnostic.code}:{span.line}:{span.column}", classname=span.path, file=span.path

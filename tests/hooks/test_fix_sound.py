@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from recompute_lint.hooks.fix_check import is_sound
+
 HEAD = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: selective\n"
 BASE = HEAD + "    recompute_modules: [moe]\n    tensor_model_parallel_size: 1\n"
 TWICE = BASE.replace("[moe]", "[mlp, mlp]")
@@ -163,3 +165,9 @@ def test_a_default_that_may_not_be_read_is_no_safe_fix(command):
     assert "backup.get" in fix(command, {"a.py": text}, "a.py")
     text = 'cfg.setdefault("recompute_num_layers", 1)\nx = cfg.setdefault("recompute_num_layers", 1)\n'
     assert fix(command, {"a.py": text}, "a.py") == text
+
+
+def test_syntax_that_is_newer_than_the_running_python_is_checked_too():
+    before = 'x = f"{cfg.get("recompute_method", "block")}"\n'
+    assert is_sound("a.py", before, 'x = f"{cfg["recompute_method"]}"\n', [])
+    assert not is_sound("a.py", before, 'x = f"{cfg["recompute_method"}"\n', [])

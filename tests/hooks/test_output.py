@@ -111,6 +111,32 @@ def test_junit(command):
     assert suite.attrib["failures"] == "0"
 
 
+#: A key, a file name and a line of source with what a terminal would obey.
+HOSTILE = {
+    "r\x1b[31m.yaml": 'policy:\n  megatron_cfg:\n    "recompute_modul\\x1b\\nes": 3\n',
+    "s.sh": "python t.py --x '\x1b[31m\u202e' --recompute-granularity fulll  # \x9b\n",
+}
+
+
+@pytest.mark.parametrize("format", ["full", "concise", "github", "junit", "json", "gitlab", "sarif"])
+def test_control_characters_are_shown_and_not_sent(command, format):
+    result = command("check", "--output-format", format, ".", files=HOSTILE)
+    assert result.code == 1
+    assert not any(character in result.out for character in "\x1b\x9b\u202e")
+    if format == "junit":
+        texts = " ".join(ElementTree.fromstring(result.out.encode()).itertext())
+        assert "nobody reads recompute_modul␛␊es" in texts
+    if format == "full":
+        assert "python t.py --x '␛[31m\ufffd' --recompute-granularity fulll  # \ufffd\n" in result.out
+
+
+@pytest.mark.parametrize("arguments", [("show", "."), ("compat", "--all", "."), ("check", "-v", ".")])
+def test_control_characters_in_names_of_files(command, arguments):
+    result = command(*arguments, files={"r\x1b[31m.yaml": RECIPE})
+    assert "␛[31m" in result.out
+    assert "\x1b" not in result.out + result.err
+
+
 def test_sarif_is_valid(command):
     log = json.loads(run(command, "--output-format", "sarif").out)
     validate_sarif(log)
