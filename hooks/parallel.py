@@ -24,8 +24,9 @@ _NUMBER = 4
 
 
 def processes() -> int:
-    """How many processes this machine has room for; one where a process cannot be forked."""
-    if sys.platform == "darwin" or not hasattr(os, "fork"):
+    """How many processes this machine has room for; one where a process cannot be forked, or not safely."""
+    threading = sys.modules.get("threading")  # if nobody has imported it, there is one thread
+    if sys.platform == "darwin" or not hasattr(os, "fork") or (threading and threading.active_count() > 1):
         return 1
     return min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 

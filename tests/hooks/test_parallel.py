@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import threading
 
 import pytest
 
@@ -75,3 +76,14 @@ def test_no_room_for_a_process(monkeypatch):
 
 def test_what_is_unknown_stays_so():
     assert pickle.loads(pickle.dumps(UNKNOWN)) is UNKNOWN
+
+
+def test_beside_other_threads_no_process_is_forked():
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    try:
+        assert parallel.processes() == 1
+    finally:
+        done.set()
+        other.join()
