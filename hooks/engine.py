@@ -15,7 +15,7 @@ from ..schemas.detect import project_root
 from ..sources import dialects, keys
 from ..sources.files import kind_of, matches_any, walk
 from ..sources.model import Problem, Site, Span
-from ..sources.text import decode, is_utf16, read_bytes, split_lines
+from ..sources.text import is_utf16, read_bytes
 from .diagnostics import Raw, raw_finding, raw_problem
 from .options import Configurations, Options, UsageError
 from .report import Report, Reporter
@@ -161,18 +161,6 @@ class Linter:
         except facts.WrongFacts as error:
             raise UsageError(f"--model: {error}") from None
         return facts.close(site, {**({} if site.closed and not options.model else model), **dict(options.facts)})
-
-    def shows(self, path: str, finding: Finding) -> bool:
-        """Whether a finding of a site in the file at ``path`` is wanted there, and no comment silences it."""
-        from .suppress import Suppressions
-
-        place = finding.span.path
-        if not self.options_for(path).wants(finding.code, path):
-            return False
-        content = read_bytes(place)
-        text = "" if isinstance(content, Problem) else decode(place, content)
-        lines = [] if isinstance(text, Problem) else split_lines(text)
-        return not Suppressions(lines).covers(finding.code, finding.span.line)
 
     def options_for(self, path: str) -> Options:
         """The options that hold for the file at ``path``."""

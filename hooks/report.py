@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..schemas.choose import Choice
 from ..sources.files import kind_of
-from ..sources.model import Problem
+from ..sources.model import Problem, Span
 from ..sources.text import decode, read_bytes, split_lines
 from .diagnostics import Diagnostic, Raw, place
 from .options import Configurations
 
 if TYPE_CHECKING:
+    from ..lint_rules.finding import Finding
     from .suppress import Suppressions
 
 
@@ -62,6 +63,13 @@ class Reporter:
         new, stale = self._new(diagnostics, paths)
         return Report(new, len(paths), sites, judged_by, self._lines, len(diagnostics) - len(new), stale=stale)
 
+    def shows(self, path: str, finding: Finding) -> bool:
+        """Whether a finding of a site in the file at ``path`` is wanted there, and no comment silences it."""
+        return self._wants(finding.code, path) and not self._is_silenced(finding.code, finding.span)
+
+    def _is_silenced(self, code: str, span: Span) -> bool:
+        return self._suppressions(span.path).covers(code, span.line)
+
     def _wants(self, code: str, path: str) -> bool:
         return self._configurations.for_file(path).wants(code, path)
 
@@ -71,7 +79,7 @@ class Reporter:
             diagnostic if diagnostic.fix is None else self._with_fitting_fix(diagnostic)
             for diagnostic in place(found, linted)
             if self._wants(diagnostic.code, diagnostic.span.path)
-            and not self._suppressions(diagnostic.span.path).covers(diagnostic.code, diagnostic.span.line)
+            and not self._is_silenced(diagnostic.code, diagnostic.span)
         ]
 
     def _with_fitting_fix(self, diagnostic: Diagnostic) -> Diagnostic:

@@ -13,7 +13,6 @@ from ...sources.model import Problem
 from ...sources.text import read_bytes, reason_of
 from .. import output
 from ..engine import Linter
-from ..output.visible import visible
 from ..report import Report
 from .common import (
     UsageError,
@@ -23,6 +22,7 @@ from .common import (
     configurations,
     fail,
     write,
+    write_error,
 )
 
 
@@ -79,7 +79,7 @@ def run(namespace: argparse.Namespace) -> int:
         return fail(UsageError(f"{error.filename}: cannot be written: {reason_of(error)}"))
     if not namespace.quiet:
         for line in report.stale:
-            _say(f"recompute-lint: {line}")
+            write_error(f"recompute-lint: {line}")
     if source.is_stdin and namespace.fix:
         sys.stdout.buffer.write(source.given[source.paths[0]])
         sys.stdout.flush()
@@ -125,7 +125,7 @@ class _Source:
         if self.is_stdin:
             return linter.run(self.paths, self.given)
         files = linter.files(self.paths, force_exclude=self._namespace.force_exclude)
-        return linter.run(files, verbose=_say if self._namespace.verbose else None)
+        return linter.run(files, verbose=write_error if self._namespace.verbose else None)
 
     def content(self, path: str) -> bytes:
         """The bytes of a file that has findings."""
@@ -192,10 +192,6 @@ def _write_baseline(source: _Source, namespace: argparse.Namespace) -> int:
     if not namespace.quiet:
         print(f"{path} lists {_count(len(report.diagnostics), 'finding')}.")
     return 0
-
-
-def _say(text: str) -> None:
-    print(visible(text), file=sys.stderr)
 
 
 def _color(namespace: argparse.Namespace) -> bool:

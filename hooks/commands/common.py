@@ -6,7 +6,9 @@ import argparse
 import sys
 from typing import Any
 
+from ...sources.model import Problem
 from ..options import Configurations, UsageError, codes, dialect, release
+from ..output.visible import visible
 
 
 def add_rule_options(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +85,13 @@ def write(text: str) -> None:
 
 def write_error(text: str) -> None:
     """Write a line to standard error; Python escapes what its encoding does not have."""
-    print(text, file=sys.stderr)
+    print(visible(text), file=sys.stderr)
+
+
+def write_problem(problem: Problem) -> None:
+    """Write what is wrong with a file, and where, to standard error."""
+    span = problem.span
+    write_error(f"{span.path}:{span.line}:{span.column}: {problem.code} {problem.message}")
 
 
 def fail(error: Exception) -> int:
@@ -101,4 +109,5 @@ __all__ = [
     "fail",
     "write",
     "write_error",
+    "write_problem",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 
 from ...lint_rules.check import check
 from ...lint_rules.finding import Finding
@@ -13,6 +14,7 @@ from ...schemas.choose import Choice
 from ...schemas.contract import Contract
 from ..engine import Linter
 from ..output.visible import visible
+from ..report import Reporter
 from .common import (
     UsageError,
     add_configuration_options,
@@ -20,7 +22,7 @@ from .common import (
     configurations,
     fail,
     write,
-    write_error,
+    write_problem,
 )
 
 
@@ -42,25 +44,24 @@ def run(namespace: argparse.Namespace) -> int:
         if ".." in (namespace.mcore or ""):
             namespace.releases, namespace.mcore = namespace.mcore, None
         versions = _versions(namespace.releases)
-        linter = Linter(configurations(namespace))
+        options = configurations(namespace)
+        linter = Linter(options)
+        reporter = Reporter(options, linter.contract, {})
         contracts = [store.load(version) for version in versions]
         rows: list[tuple[str, list[str]]] = []
         failing = False
         choices: dict[Choice, None] = {}
         for file in linter.files(namespace.paths):
             sites, problems = linter.sites(file)
-            for code, message, span, *_ in problems:
-                failing = failing or RULES[code].severity == "error"
-                write_error(f"{span.path}:{span.line}:{span.column}: {code} {message}")
+            for problem in problems:
+                failing = failing or RULES[problem.code].severity == "error"
+                write_problem(problem)
             if not sites:
                 continue
             choice = linter.contract(file)
             choices[choice] = None
             te = linter.options_for(file).te or None
-
-            def is_shown(finding: Finding, file: str = file) -> bool:
-                return linter.shows(file, finding)
-
+            is_shown = partial(reporter.shows, file)
             cells = [_first(sites, contract, te, is_shown) for contract in contracts]
             failing = failing or _first(sites, choice.contract, te, is_shown) != "ok"
             if namespace.all or set(cells) != {"ok"}:

@@ -20,7 +20,7 @@ from .common import (
     configurations,
     fail,
     write,
-    write_error,
+    write_problem,
 )
 
 
@@ -45,9 +45,9 @@ def run(namespace: argparse.Namespace) -> int:
             contract = linter.contract(file).contract
             facts = dict(linter.options_for(file).facts)
             found.extend(_site(site, contract.defaults, facts) for site in sites)
-            for code, message, span, *_ in problems:
+            for problem in problems:
                 broken = True
-                write_error(f"{span.path}:{span.line}:{span.column}: {code} {message}")
+                write_problem(problem)
     except (UsageError, store.UnknownRelease) as error:
         return fail(error)
     if namespace.output_format == "json":

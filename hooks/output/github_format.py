@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from ..report import Report
-from .visible import visible
+from .visible import shown
 
 
 def render(report: Report, *, color: bool) -> str:
     """One ``::error`` or ``::warning`` command a diagnostic."""
     rows = []
-    for diagnostic in report.diagnostics:
+    for diagnostic in map(shown, report.diagnostics):
         span = diagnostic.span
         where = {
             "title": f"recompute-lint ({diagnostic.code} {diagnostic.name})",
-            "file": visible(span.path),
+            "file": span.path,
             "line": span.line,
             "col": span.column,
             "endLine": span.end_line,
             "endColumn": span.end_column,
         }
         properties = ",".join(f"{key}={_property(str(value))}" for key, value in where.items())
-        words = [visible(f"{span.path}:{span.line}:{span.column}: {diagnostic.code} {diagnostic.message}")]
+        words = [f"{span.path}:{span.line}:{span.column}: {diagnostic.code} {diagnostic.message}"]
         if diagnostic.help:
-            words.append(visible(f"help: {diagnostic.help}"))
+            words.append(f"help: {diagnostic.help}")
         rows.append(f"::{diagnostic.severity} {properties}::{_data(chr(10).join(words))}\n")
     return "".join(rows)
 
