@@ -24,9 +24,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from ..sources.python import Python, Scope
+from ..sources.python import Function, Python, Scope
 from ..sources.python_query import last_name, names_in, parameters, path_of, unwrapped
 from .finding import Example, Finding
 from .python_file import PythonFile
@@ -166,24 +166,12 @@ def _is_finalized_by_callers(target: ast.Attribute, scope: Scope, file: PythonFi
     path = path_of(target)
     if path is None or isinstance(scope, ast.Module):
         return False
-    position = next((index for index, given in enumerate(parameters(scope)) if given.arg == path[0]), None)
-    if position is None:
-        return False
-    calls = [
-        (node, caller)
-        for node, _, caller in file.python.near(re.compile(rf"\b{re.escape(scope.name)}\("))
-        if isinstance(node, ast.Call) and last_name(node.func) == scope.name
-    ]
-    verdicts = []
-    for call, caller in calls:
-        by_name = next((keyword.value for keyword in call.keywords if keyword.arg == path[0]), None)
-        place = position - _is_bound(call, scope)
-        given = by_name or (call.args[place] if place < len(call.args) else None)
-        if given is None:
-            return False
+
+    def finalizes(given: ast.expr, call: ast.Call, caller: Scope) -> bool:
         there = ast.copy_location(ast.Attribute(value=given, attr=target.attr, ctx=ast.Store()), call)
-        verdicts.append(finalized_later(there, caller, file.names, file.extras.validators))
-    return bool(verdicts) and all(verdicts)
+        return finalized_later(there, caller, file.names, file.extras.validators)
+
+    return _holds_for_callers(path[0], scope, file, finalizes)
 
 
 def _is_filtered(value: ast.expr, scope: Scope, file: PythonFile) -> bool:
@@ -206,6 +194,31 @@ def _is_filtered(value: ast.expr, scope: Scope, file: PythonFile) -> bool:
     return False
 
 
+def _holds_for_callers(
+    name: str, function: Function, file: PythonFile, test: Callable[[ast.expr, ast.Call, Scope], bool]
+) -> bool:
+    """Whether ``name`` is a parameter that every call of the function in this file gives a value which passes.
+
+    Args:
+        name: the parameter's.
+        function: what is called.
+        file: the file.
+        test: is given the value, the call and the scope that the call is in.
+    """
+    names = [parameter.arg for parameter in parameters(function)]
+    if name not in names:
+        return False
+    verdicts = []
+    for call, _, caller in file.python.near(re.compile(rf"\b{re.escape(function.name)}\(")):
+        if isinstance(call, ast.Call) and last_name(call.func) == function.name:
+            place = names.index(name) - _is_bound(call, function)
+            given = next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+            if given is None and place < len(call.args):
+                given = call.args[place]
+            verdicts.append(given is not None and test(given, call, caller))
+    return bool(verdicts) and all(verdicts)
+
+
 def _is_bound(call: ast.Call, scope: Scope) -> bool:
     """Whether a call of a method leaves its first parameter to what it is called on."""
     given = parameters(scope)
@@ -216,18 +229,9 @@ def _is_given_constants(value: ast.expr, scope: Scope, file: PythonFile) -> bool
     """Whether it is a parameter, for which every caller in this file has a constant, as a test's helper has."""
     if not isinstance(value, ast.Name) or isinstance(scope, ast.Module):
         return False
-    given = [parameter.arg for parameter in parameters(scope)]
-    if value.id not in given or len(file.names.bound(value.id, scope)) > 1:
+    if len(file.names.bound(value.id, scope)) > 1:
         return False
-    verdicts = []
-    for call, _, caller in file.python.near(re.compile(rf"\b{re.escape(scope.name)}\(")):
-        if isinstance(call, ast.Call) and last_name(call.func) == scope.name:
-            position = given.index(value.id) - _is_bound(call, scope)
-            argument = next((keyword.value for keyword in call.keywords if keyword.arg == value.id), None)
-            if argument is None and position < len(call.args):
-                argument = call.args[position]
-            verdicts.append(argument is not None and file.names.is_constant(argument, caller))
-    return bool(verdicts) and all(verdicts)
+    return _holds_for_callers(value.id, scope, file, lambda given, _, caller: file.names.is_constant(given, caller))
 
 
 def _is_copied(target: ast.Attribute, value: ast.expr, scope: Scope, file: PythonFile) -> bool:

@@ -15,7 +15,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from .keys import RECOMPUTE_KEYS
+from .keys import RECOMPUTE_FLAGS
 from .reader import Reader
 from .suggest import nearest
 
@@ -23,8 +23,6 @@ _PARSER = os.path.join("megatron", "arguments.py")
 _PATCHED = re.compile(r"^\s*(?:import|from)\s+mindspeed", re.MULTILINE)
 _OLD_SWITCH = re.compile(r"add_argument\(\s*['\"]--checkpoint-activations")
 
-#: Megatron-LM's flags with the word in them that are no field of TransformerConfig.
-_KNOWN = frozenset({*RECOMPUTE_KEYS, "checkpoint_activations", "recompute_activations", "recompute_layer_ids"})
 #: A flag that is nearer to a known one than this is a misspelling of it.
 _TOLERANCE = 1 / 8
 #: No folder is looked for higher above a script than this.
@@ -40,7 +38,8 @@ def is_fork(reader: Reader, path: str, flags: Iterable[str], words: Iterable[str
         flags: the names of the command's recompute flags.
         words: the command's words; a Python file among them is looked for above the script.
     """
-    if any(name not in _KNOWN and nearest(name, sorted(_KNOWN), _TOLERANCE) is None for name in flags):
+    known = sorted(RECOMPUTE_FLAGS)
+    if any(name not in known and nearest(name, known, _TOLERANCE) is None for name in flags):
         return True
     folder = os.path.dirname(os.path.abspath(path))
     if _above(reader, folder, _PARSER):

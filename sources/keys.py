@@ -21,6 +21,9 @@ RECOMPUTE_KEYS: Final = frozenset(
     }
 )
 
+#: Megatron-LM's and Primus's flags that decide about recomputation, as the argument parser names what they set.
+RECOMPUTE_FLAGS: Final = RECOMPUTE_KEYS | {"checkpoint_activations", "recompute_activations", "recompute_layer_ids"}
+
 #: The fields of ``TransformerConfig`` that decide about recomputation.
 FIELDS: Final = (
     "recompute_granularity",

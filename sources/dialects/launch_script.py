@@ -23,7 +23,7 @@ from typing import Any
 from ..flags import SWITCHES, Flag, Line, Word, settings_of, take_apart
 from ..forks import is_fork, takes_old_switch
 from ..hydra import Override, override, parse
-from ..keys import RECOMPUTE_KEYS
+from ..keys import RECOMPUTE_FLAGS, RECOMPUTE_KEYS
 from ..megatron_args import apply, site_of
 from ..model import Setting, Site, Span
 from ..reader import Document, Reader
@@ -37,9 +37,6 @@ _INTERESTING = re.compile(
     r"|[\w.]\.(?:recompute_\w+|\w*moe_layer_recompute|distribute_saved_activations|activations_checkpoint_\w+"
     r"|activation_checkpointing)(?:=|$)"
 )
-
-#: Flags that make a command a site; a misspelling of one has ``recompute`` in it.
-_FLAGS = frozenset({*RECOMPUTE_KEYS, "checkpoint_activations", "recompute_activations", "recompute_layer_ids"})
 
 #: Options of other programs, and of frameworks for other things, whose names hold the word (slime
 #: slime/utils/arguments.py#L239).
@@ -87,7 +84,8 @@ def _distinct(sites: list[Site]) -> list[Site]:
 
 def is_ours(name: str) -> bool:
     """Whether a flag of this name makes its command a site."""
-    return name in _FLAGS or ("recompute" in name and not _NOT_OURS.search(name))
+    # a misspelling of one of the flags has the word in it
+    return name in RECOMPUTE_FLAGS or ("recompute" in name and not _NOT_OURS.search(name))
 
 
 def _sites(command: Command, place: Callable[[int, int], Span], path: str, reader: Reader) -> Iterable[Site]:
