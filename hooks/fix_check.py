@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..sources import python
 from ..sources.files import kind_of
-from ..sources.yaml_tree import parse, to_python
+from ..sources.python import tree as python
+from ..sources.yaml.tree import parse, to_python
 from .diagnostics import Diagnostic
 
 #: How many settings a fix of a rule changes: none where it edits comments, two where it renames a key.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from ..lint_rules import registry
 from ..lint_rules.finding import Finding
-from ..sources.prose import comments
+from ..sources.python.comments import comments
 from ..sources.text import line_starts, split_lines
 from .suppress import Comment, Suppressions, names
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..sources.keys import FIELDS, SWITCH
-from ..sources.python import Scope
-from ..sources.python_query import last_name, path_of
+from ..sources.python.query import last_name, path_of
+from ..sources.python.tree import Scope
 from .python_file import PythonFile
 
 _METHODS = ("get", "pop", "setdefault")

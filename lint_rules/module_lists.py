@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from ..sources.prose import Prose
+from ..sources.python.comments import Prose
 
 #: Words that announce all there is, and not an example or a value.
 _CUE = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..schemas.choose import Choice
-from ..sources.python import Python, is_template
+from ..sources.python.tree import Python, is_template
 from ..sources.reader import Document
 from . import registry
 from .finding import Finding

@@ -6,8 +6,8 @@ import ast
 from functools import cached_property
 from typing import NamedTuple
 
-from ..sources.python import KEYS, Node, Python
-from ..sources.python_query import Names
+from ..sources.python.query import Names
+from ..sources.python.tree import KEYS, Node, Python
 
 
 class Extras(NamedTuple):

@@ -27,8 +27,8 @@ import re
 from collections.abc import Iterator
 
 from ..sources.model import Span
-from ..sources.python import Python, Scope
-from ..sources.python_query import last_name, path_of
+from ..sources.python.query import last_name, path_of
+from ..sources.python.tree import Python, Scope
 from .finding import Edit, Example, Finding, Fix
 from .key_reads import Read, hides, is_empty, is_kept_for_tests, is_key, is_tested, read_of
 from .python_file import PythonFile

@@ -26,8 +26,8 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
-from ..sources.python import Function, Python, Scope
-from ..sources.python_query import last_name, names_in, parameters, path_of, unwrapped
+from ..sources.python.query import last_name, names_in, parameters, path_of, unwrapped
+from ..sources.python.tree import Function, Python, Scope
 from .finding import Example, Finding
 from .python_file import PythonFile
 from .validation import Checks, finalized_later, is_validator, validated_later

@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..schemas import store
 from ..sources.model import Span
-from ..sources.prose import Places, Prose, of_python, of_yaml
-from ..sources.python_query import last_name
+from ..sources.python.comments import Places, Prose, of_python, of_yaml
+from ..sources.python.query import last_name
 from .finding import Edit, Example, Finding, Fix
 from .module_lists import ModuleList, enumerations, naming, quoting
 from .python_file import PythonFile

@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from ..sources.python import Scope
-from ..sources.python_query import Names, Path, last_name, names_in, path_of, unwrapped
+from ..sources.python.query import Names, Path, last_name, names_in, path_of, unwrapped
+from ..sources.python.tree import Scope
 
 #: Functions and methods that validate what they are given or called on, and those whose names say so.
 _VALIDATORS = frozenset({"finalize", "validate", "__post_init__", "apply_overrides_and_finalize"})

@@ -60,7 +60,7 @@ def parse(statement: str) -> tuple[str, Any]:
         raise WrongFacts(
             f"{statement!r} is not a fact; write a field of TransformerConfig and its value: num_layers=32"
         )
-    from .yaml_tree import resolve_plain
+    from .yaml.tree import resolve_plain
 
     return name, resolve_plain(text.strip())
 

@@ -11,8 +11,8 @@ from .model import Problem
 from .text import decode, read_bytes
 
 if TYPE_CHECKING:
-    from .python import Python
-    from .yaml_tree import Mapping, Value
+    from .python.tree import Python
+    from .yaml.tree import Mapping, Value
 
 
 class Document:
@@ -41,7 +41,7 @@ class Document:
     def _parsed(self) -> tuple[list[Value], list[Problem]]:
         if isinstance(self._decoded, Problem):
             return [], [self._decoded]
-        from .yaml_tree import parse
+        from .yaml.tree import parse
 
         return parse(self._decoded, self.path)
 
@@ -50,7 +50,7 @@ class Document:
         """The text as Python, or the RCL904 or RCL905 that says why it is none."""
         if isinstance(self._decoded, Problem):
             return self._decoded
-        from .python import parse
+        from .python.tree import parse
 
         return parse(self.path, self._decoded)
 

@@ -42,7 +42,7 @@ def reason_of(error: OSError) -> str:
 def decode(path: str, data: bytes) -> str | Problem:
     """Decode UTF-8, or UTF-16 with a byte order mark, and drop the mark. Python has rules of its own."""
     if path.endswith(_PYTHON):
-        from .python_text import decode_python
+        from .python.text import decode_python
 
         return decode_python(path, data)
     encoding = "utf-16" if data.startswith(_UTF16) else "utf-8-sig"
@@ -63,7 +63,7 @@ def decode(path: str, data: bytes) -> str | Problem:
 def encode(text: str, *, like: bytes, path: str = "") -> bytes:
     """Encode ``text`` as the file at ``path`` with the content ``like`` is encoded, byte order mark included."""
     if path.endswith(_PYTHON):
-        from .python_text import encoding_of
+        from .python.text import encoding_of
 
         encoding = encoding_of(like)
         if encoding.lower().replace("_", "-") == "utf-8-sig" and not like.startswith(codecs.BOM_UTF8):

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(namespace: argparse.Namespace) -> int:
     """Measure every site and return the exit code."""
-    from ..smoke.cli import main_bench
+    from ...smoke.cli import main_bench
 
     try:
         return main_bench(smoke_options.sites(namespace), smoke_options.options(namespace))

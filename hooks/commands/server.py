@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from .common import (
-    UsageError,
-    add_configuration_options,
-    add_contract_options,
-    add_rule_options,
-    configurations,
-    fail,
-)
+from .common import UsageError, add_configuration_options, add_contract_options, add_rule_options, configurations, fail
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

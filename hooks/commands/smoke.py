@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(namespace: argparse.Namespace) -> int:
     """Run every site and return the exit code."""
-    from ..smoke.cli import main_smoke
+    from ...smoke.cli import main_smoke
 
     try:
         return main_smoke(smoke_options.sites(namespace), smoke_options.options(namespace))

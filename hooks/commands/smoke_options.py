@@ -7,9 +7,9 @@ import sys
 from typing import Any
 
 from ...schemas import store
+from ...smoke.request import GIB, SmokeOptions, SmokeSite
 from ...sources.model import UNKNOWN, Site
 from ..engine import Linter
-from ..smoke.request import GIB, SmokeOptions, SmokeSite
 from .common import UsageError, add_configuration_options, configurations
 
 

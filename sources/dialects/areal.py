@@ -17,9 +17,9 @@ from typing import Any
 from ..keys import RECOMPUTE_KEYS
 from ..model import UNKNOWN, Dropped, Setting, Site, Span
 from ..reader import Document, Reader
-from ..search import mappings, text_at
-from ..settings import Resolver, dotted, setting, settings_of
-from ..yaml_tree import Mapping
+from ..yaml.search import mappings, text_at
+from ..yaml.settings import Resolver, dotted, setting, settings_of
+from ..yaml.tree import Mapping
 from . import Reading
 
 _CONFIG = "areal/api/cli_args.py#L886-L890"

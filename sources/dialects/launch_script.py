@@ -3,12 +3,13 @@
 Every command with such a word is a site. What the words mean depends on the program:
 
 * Megatron-LM's flags (``--recompute-granularity full``), for Megatron-LM itself and for what calls its parser (slime,
-  Pai-Megatron-Patch): :mod:`..megatron_args`. Closed unless a word that only a run can tell could hide flags.
+  Pai-Megatron-Patch): :mod:`.megatron_args`. Closed unless a word that only a run can tell could hide flags.
 * ``megatron sft`` and its like: ms-swift (:mod:`.ms_swift`).
 * ``primus-cli``, or an experiment's YAML beside the flags: Primus, whose YAML has the rest. Open.
-* ``a.b.recompute_modules=[moe]``: overrides of a Hydra or OmegaConf configuration (:mod:`..hydra`). The path tells the
-  framework: ``override_transformer_config`` is verl's (:mod:`.verl`), ``megatron_cfg`` NeMo-RL's, ``strategy_config``
-  ROLL's (:mod:`.roll`), ``<role>.megatron`` AReaL's (:mod:`.areal`), ``model`` Megatron-Bridge's or NeMo's.
+* ``a.b.recompute_modules=[moe]``: overrides of a Hydra or OmegaConf configuration (:mod:`..shell.overrides`). The
+  path tells the framework: ``override_transformer_config`` is verl's (:mod:`.verl`), ``megatron_cfg`` NeMo-RL's,
+  ``strategy_config`` ROLL's (:mod:`.roll`), ``<role>.megatron`` AReaL's (:mod:`.areal`), ``model`` Megatron-Bridge's or
+  NeMo's.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
 
-from ..flags import SWITCHES, Flag, Line, Word, settings_of, take_apart
-from ..forks import is_fork, takes_old_switch
-from ..hydra import Override, override, parse
 from ..keys import RECOMPUTE_FLAGS, RECOMPUTE_KEYS
-from ..megatron_args import apply, site_of
 from ..model import Setting, Site, Span
 from ..reader import Document, Reader
-from ..shell import Command, Field, commands, split
+from ..shell.flags import SWITCHES, Flag, Line, Word, settings_of, take_apart
+from ..shell.overrides import Override, override, parse
+from ..shell.words import Command, Field, commands, split
 from ..suggest import nearest
 from . import Reading
+from .forks import is_fork, takes_old_switch
+from .megatron_args import apply, site_of
 
 #: What a script must hold before anything of it is looked at closely.
 _INTERESTING = re.compile(

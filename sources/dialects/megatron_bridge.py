@@ -18,8 +18,8 @@ from __future__ import annotations
 from ..keys import RECOMPUTE_KEYS
 from ..model import Setting, Site, Span
 from ..reader import Document, Reader
-from ..search import child
-from ..settings import Resolver, settings_of
+from ..yaml.search import child
+from ..yaml.settings import Resolver, settings_of
 from . import Reading
 
 _SOURCE = "src/megatron/bridge/training/utils/omegaconf_utils.py"

@@ -4,7 +4,7 @@ Facts from NVIDIA/Megatron-LM at d98e8a64ddf3:
 
 * ``tests/functional_tests/shell_test_utils/_run_training.sh#L97-L169``: each entry of ``MODEL_ARGS`` (``MODEL_ARGS_2``,
   ... for the later runs of one test) becomes a flag with its value; ``true`` a flag alone; ``"[a b]"`` two words.
-* ``megatron/training/arguments.py``, validate_args: :mod:`..megatron_args`.
+* ``megatron/training/arguments.py``, validate_args: :mod:`.megatron_args`.
 * ``megatron/training/yaml_arguments.py#L301-L320``: the same checks on ``language_model`` and ``model_parallel``, and
   core_transformer_config_from_yaml, which reads the fields of both.
 
@@ -16,14 +16,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..flags import LISTS, number
-from ..megatron_args import apply, site_of
 from ..model import UNKNOWN, Setting, Site, Span
 from ..reader import Document, Reader
-from ..search import child, cut
-from ..settings import setting, settings_of
-from ..yaml_tree import Entry, Mapping
+from ..shell.flags import LISTS, number
+from ..yaml.search import child, cut
+from ..yaml.settings import setting, settings_of
+from ..yaml.tree import Entry, Mapping
 from . import Reading
+from .megatron_args import apply, site_of
 
 _RUN = re.compile(r"MODEL_ARGS(?:_\d+)?$")
 _WORD = re.compile(r"[^\s\[\]]+")

@@ -16,8 +16,8 @@ from typing import Any
 
 from ..model import Setting, Site, Span
 from ..reader import Document, Reader
-from ..settings import settings_of
-from ..yaml_tree import Mapping
+from ..yaml.settings import settings_of
+from ..yaml.tree import Mapping
 from . import Reading
 
 #: What is not given is not taken from a checkpoint either (L737-L739).

@@ -17,8 +17,8 @@ from typing import Any
 
 from ..model import Setting, Site, Span
 from ..reader import Document, Reader
-from ..search import mappings
-from ..settings import Resolver, dotted, settings_of
+from ..yaml.search import mappings
+from ..yaml.settings import Resolver, dotted, settings_of
 from . import Reading
 
 _SOURCE = "nemo/collections/nlp/models/language_modeling/megatron_base_model.py#L557-L587"

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 from ..keys import RECOMPUTE_KEYS
 from ..model import UNKNOWN, Dropped, Problem, Refused, Setting, Site, Span
 from ..reader import Document, Reader
-from ..settings import Resolver, dotted, find, scalar_text, settings_of
-from ..yaml_tree import Entry, Mapping, Sequence, Value, scalar, span_of
+from ..yaml.settings import Resolver, dotted, find, scalar_text, settings_of
+from ..yaml.tree import Entry, Mapping, Sequence, Value, scalar, span_of
 from . import Reading
 
 _SETUP = "NeMo-RL nemo_rl/models/megatron/setup.py"

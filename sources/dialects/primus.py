@@ -9,7 +9,7 @@ Facts from AMD-AGI/Primus at fd1eeabbad15:
   win, the file itself wins over all. ``${NAME:default}`` is replaced first, and typed; ``${NAME}`` must be in the
   environment. (``bases``, which older files have, is read by nobody any more.)
 * ``primus/core/utils/yaml_utils.py#L70-L75``, set_value_by_key: the string ``null`` is None.
-* ``primus/backends/megatron``: the result goes through Megatron-LM's ``validate_args`` (:mod:`..megatron_args`).
+* ``primus/backends/megatron``: the result goes through Megatron-LM's ``validate_args`` (:mod:`.megatron_args`).
 * ``primus/backends/megatron/patches/recompute_layer_patches.py``: with ``recompute_layer_ids``, Megatron-Core's checks
   see no granularity, and Primus makes its own (validate_specified_recompute_layers, L67-L115).
 
@@ -24,14 +24,14 @@ import os
 import re
 from typing import Any, NamedTuple
 
-from ..flags import number
-from ..megatron_args import ARGUMENTS, PARSER, apply
 from ..model import UNKNOWN, Problem, Refused, Setting, Site, Span
 from ..reader import Document, Reader
-from ..search import child, text_at
-from ..settings import scalar_text, setting
-from ..yaml_tree import Entry, Mapping, Sequence, Value, span_of
+from ..shell.flags import number
+from ..yaml.search import child, text_at
+from ..yaml.settings import scalar_text, setting
+from ..yaml.tree import Entry, Mapping, Sequence, Value, span_of
 from . import Reading
+from .megatron_args import ARGUMENTS, PARSER, apply
 
 _PATCH = "primus/backends/megatron/patches/recompute_layer_patches.py"
 _FRAMEWORKS = ("megatron", "megatron_bridge")

@@ -16,11 +16,11 @@ import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from ..flags import Word, take_apart
 from ..model import Site, Span
-from ..python import Node, Python
-from ..python_query import last_name
+from ..python.query import last_name
+from ..python.tree import Node, Python
 from ..reader import Document, Reader
+from ..shell.flags import Word, take_apart
 from . import Reading
 from .launch_script import is_command_line, is_ours, of_flags
 

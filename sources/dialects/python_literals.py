@@ -18,8 +18,8 @@ from typing import Any
 
 from ..keys import FIELDS
 from ..model import UNKNOWN, Setting, Site, Span
-from ..python import Python, Scope
-from ..python_query import Names, Path, last_name, path_of
+from ..python.query import Names, Path, last_name, path_of
+from ..python.tree import Python, Scope
 from ..reader import Document, Reader
 from ..suggest import nearest
 from . import Reading

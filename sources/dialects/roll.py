@@ -18,10 +18,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..hydra_defaults import find
 from ..model import UNKNOWN, Setting, Site, Span
 from ..reader import Document, Reader
-from ..search import cut, text_at
+from ..yaml.hydra_defaults import find
+from ..yaml.search import cut, text_at
 from . import Reading
 
 _ARGUMENTS = "mcore_adapter/src/mcore_adapter/training_args.py#L285"

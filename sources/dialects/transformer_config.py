@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from ..model import Site
 from ..reader import Document, Reader
-from ..settings import settings_of
-from ..yaml_tree import Mapping
+from ..yaml.settings import settings_of
+from ..yaml.tree import Mapping
 from . import Reading
 
 #: ``TransformerConfig`` cannot be made without these (transformer_config.py has no default for them), so a mapping

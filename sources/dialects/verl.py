@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..hydra_defaults import find
 from ..model import UNKNOWN, Setting, Site, Span
 from ..reader import Document, Reader
+from ..yaml.hydra_defaults import find
 from . import Reading
 
 _KEY = "override_transformer_config"

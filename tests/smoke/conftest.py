@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from recompute_lint.hooks.smoke.request import GIB, SmokeOptions, SmokeSite
+from recompute_lint.smoke.request import GIB, SmokeOptions, SmokeSite
 from tools.update_contracts import DEFAULT_CACHE, source_of
 
 #: Where ``tools/update_contracts.py`` keeps the sources of releases.

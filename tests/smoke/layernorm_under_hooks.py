@@ -11,7 +11,7 @@ os.environ["TORCHDYNAMO_DISABLE"] = "1"
 
 import torch
 
-from recompute_lint.hooks.smoke import cpu_standins, measure, model, ranks, trial
+from recompute_lint.smoke import cpu_standins, measure, model, ranks, trial
 
 SETTINGS = {
     "num_layers": 1,

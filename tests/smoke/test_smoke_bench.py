@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from recompute_lint.hooks.smoke import bench, cli, predict, run, sizes, smoke
-from recompute_lint.hooks.smoke.request import SmokeOptions
+from recompute_lint.smoke import bench, cli, predict, run, sizes, smoke
+from recompute_lint.smoke.request import SmokeOptions
 
 from .conftest import DENSE, MOE, full, selective, site
 

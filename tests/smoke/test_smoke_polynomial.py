@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from recompute_lint.hooks.smoke import polynomial
+from recompute_lint.smoke import polynomial
 
 POINTS = [{"s": s, "h": h} for s in (2, 3, 5) for h in (4, 7, 9)]
 

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from recompute_lint.hooks.smoke import bench, predict, sizes
-from recompute_lint.hooks.smoke.request import SmokeOptions, UsageError
+from recompute_lint.smoke import bench, predict, sizes
+from recompute_lint.smoke.request import SmokeOptions, UsageError
 
 from .conftest import DENSE, MLA, MOE, full, selective, site
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from recompute_lint.hooks.smoke import cli, smoke
-from recompute_lint.hooks.smoke.request import GIB
+from recompute_lint.smoke import cli, smoke
+from recompute_lint.smoke.request import GIB
 
 from .conftest import DENSE, MLA, MLP_WITH_BIAS, MOE, full, selective, site
 
@@ -251,8 +251,8 @@ def _driver(folder, settings, **options):
     path = folder / "driver.py"
     path.write_text(
         "import sys\n"
-        "from recompute_lint.hooks.smoke import cli\n"
-        "from recompute_lint.hooks.smoke.request import SmokeOptions, SmokeSite\n"
+        "from recompute_lint.smoke import cli\n"
+        "from recompute_lint.smoke.request import SmokeOptions, SmokeSite\n"
         f"sys.exit(cli.main_smoke([SmokeSite('recipe.yaml:1', {settings!r})], SmokeOptions(**{options!r})))\n"
     )
     return path

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recompute_lint.sources import python_cst
 from recompute_lint.sources.model import Problem, Span
-from recompute_lint.sources.prose import Places, of_python, of_yaml
-from recompute_lint.sources.python import Python, parse
-from recompute_lint.sources.python_query import path_of
-from recompute_lint.sources.python_text import decode_python, encoding_of, pieces
+from recompute_lint.sources.python import cst
+from recompute_lint.sources.python.comments import Places, of_python, of_yaml
+from recompute_lint.sources.python.query import path_of
+from recompute_lint.sources.python.text import decode_python, encoding_of, pieces
+from recompute_lint.sources.python.tree import Python, parse
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def _without_fstrings(tree: ast.Module) -> ast.Module:
 def test_both_readers_see_the_same(statements):
     text = "\n".join(statements) + "\n"
     native = Python("a.py", text, _without_fstrings(ast.parse(text)))
-    second = Python("a.py", text, _without_fstrings(python_cst.read(text)), in_bytes=False)
+    second = Python("a.py", text, _without_fstrings(cst.read(text)), in_bytes=False)
     assert _seen(native) == _seen(second)
 
 

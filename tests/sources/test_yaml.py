@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recompute_lint.sources.model import UNKNOWN
-from recompute_lint.sources.yaml_tree import Mapping, parse, resolve_plain, to_python
+from recompute_lint.sources.yaml.tree import Mapping, parse, resolve_plain, to_python
 
 HEAD = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: selective\n"
 

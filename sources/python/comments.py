@@ -6,9 +6,9 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
-from .model import Span
-from .python_text import Piece, pieces
-from .text import line_starts
+from ..model import Span
+from ..text import line_starts
+from .text import Piece, pieces
 
 #: What decides whether a hash begins a comment: quoted text, where a value can begin, and the hash itself.
 _YAML_PIECE = re.compile(r"""(?<![^\s,:\[{])(?:"(?:[^"\\\r\n]|\\.)*"|'[^'\r\n]*')|(?<!\S)#(?P<text>[^\r\n]*)""")

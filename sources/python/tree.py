@@ -2,7 +2,7 @@
 
 CPython's own parser reads nearly every file, since it is some twenty times faster than libcst. What the running Python
 cannot place or cannot parse is read with libcst instead: expressions inside f-strings before Python 3.12, and syntax
-that is newer than the running Python. See :mod:`.python_cst`; what reads the tree need not know.
+that is newer than the running Python. See :mod:`.cst`; what reads the tree need not know.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from bisect import bisect_left, bisect_right
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
-from .keys import FIELDS, SWITCH
-from .model import Problem, Span
-from .text import line_starts, split_lines
+from ..keys import FIELDS, SWITCH
+from ..model import Problem, Span
+from ..text import line_starts, split_lines
 
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 Scope: TypeAlias = "Function | ast.Module"
@@ -198,7 +198,7 @@ def _second_reader(path: str, text: str, error: Exception | None) -> Python | Pr
         return _invalid(path, text, error, len(before), len(before[-1]) + 1)
     if isinstance(error, (RecursionError, MemoryError)) or _is_deep(text):
         return _invalid(path, text, error, 1, 1)
-    from .python_cst import Unreadable, read
+    from .cst import Unreadable, read
 
     try:
         return Python(path, text, read(text), in_bytes=False)

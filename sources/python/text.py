@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .model import Problem, Span
+from ..model import Problem, Span
 
 #: PEP 263, in the first line or, below a blank line or a comment, in the second.
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ..model import UNKNOWN, Setting
 from .interpolation import is_interpolation, resolve
-from .model import UNKNOWN, Setting
-from .yaml_tree import Entry, Mapping, Sequence, Value, scalar, span_of, to_python
+from .tree import Entry, Mapping, Sequence, Value, scalar, span_of, to_python
 
 
 class Resolver(NamedTuple):

@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from .model import UNKNOWN
-from .yaml_tree import Mapping, Sequence, Value, scalar, to_python
+from ..model import UNKNOWN
+from .tree import Mapping, Sequence, Value, scalar, to_python
 
 #: NeMo-RL registers these (nemo_rl/utils/config.py, register_omegaconf_resolvers). Every other resolver is unknown.
 _RESOLVERS: dict[str, Callable[..., Any]] = {

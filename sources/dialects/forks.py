@@ -15,9 +15,9 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from .keys import RECOMPUTE_FLAGS
-from .reader import Reader
-from .suggest import nearest
+from ..keys import RECOMPUTE_FLAGS
+from ..reader import Reader
+from ..suggest import nearest
 
 _PARSER = os.path.join("megatron", "arguments.py")
 _PATCHED = re.compile(r"^\s*(?:import|from)\s+mindspeed", re.MULTILINE)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from .model import UNKNOWN, Setting, Span
+from ..model import UNKNOWN, Setting, Span
 
 
 class Word(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TypeAlias
 
-from .python import Scope
+from .tree import Scope
 
 #: A chain of names and keys: ``config["megatron_cfg"].get("recompute_modules")`` is ``("config", "megatron_cfg",
 #: "recompute_modules")``, and so is the same written with attributes.

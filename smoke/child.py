@@ -1,4 +1,4 @@
-"""The child process: ``python -m recompute_lint.hooks.smoke.child FD`` reads a request from stdin, writes events to FD.
+"""The child process: ``python -m recompute_lint.smoke.child FD`` reads a request from stdin, writes events to FD.
 
 One JSON object a line: ``{"stage": ...}`` as it goes on, then one of ``{"result": ...}`` or ``{"unavailable": ...}``
 (torch, Megatron-Core or the device isn't there; the message says what to do). Standard output and error stay free for

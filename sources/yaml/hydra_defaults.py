@@ -14,13 +14,13 @@ import os
 import re
 from typing import Any, NamedTuple
 
-from .dialects.nemo_rl import merge
-from .keys import RECOMPUTE_KEYS
-from .model import Setting, Span
-from .reader import Document, Reader
+from ..dialects.nemo_rl import merge
+from ..keys import RECOMPUTE_KEYS
+from ..model import Setting, Span
+from ..reader import Document, Reader
 from .search import mappings
 from .settings import Resolver, dotted, scalar_text, settings_of
-from .yaml_tree import Entry, Mapping, Sequence, Value, span_of
+from .tree import Entry, Mapping, Sequence, Value, span_of
 
 _HEADER = re.compile(r"\s*#\s*@package\s+(\S+)")
 #: Files inside files deeper than this are not followed.

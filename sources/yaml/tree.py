@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from .model import UNKNOWN, Problem, Span
-from .text import line_starts
+from ..model import UNKNOWN, Problem, Span
+from ..text import line_starts
 
 #: libyaml's parser and composer; PyYAML's own, which make the same nodes slowly, where PyYAML is built without it.
 _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)

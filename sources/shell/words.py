@@ -1,6 +1,6 @@
 """What words the commands of a script are given, and where each stands.
 
-:mod:`.shell_syntax` parses, and here the variables are followed. Nothing is executed and nothing is looked up outside
+:mod:`.syntax` parses, and here the variables are followed. Nothing is executed and nothing is looked up outside
 the text: what a run decides (the environment, ``$1``, command substitution, which branch is taken) is unknown, and a
 word made of it has no text. Branches are followed one at a time: see :func:`commands`.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from .shell_syntax import MAX_WORDS, Assign, Event, Parser, Piece, Simple, Variable, Word, literal
+from .syntax import MAX_WORDS, Assign, Event, Parser, Piece, Simple, Variable, Word, literal
 
 #: Branches that are followed one by one in one script; beyond that, what they assign is unknown.
 _MAX_BRANCHES = 48

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .model import Span
+from ..model import Span
 from .settings import place
-from .yaml_tree import Mapping, Sequence, Value, scalar
+from .tree import Mapping, Sequence, Value, scalar
 
 #: Trees that are deeper than this, or that hold themselves, are not followed further.
 _MAX_DEPTH = 40

@@ -1,4 +1,4 @@
-"""Makefiles: their assignments, and the commands of their recipes, as :mod:`.shell_syntax` has them.
+"""Makefiles: their assignments, and the commands of their recipes, as :mod:`.syntax` has them.
 
 Facts from the GNU make manual, chapters 5 and 6: a recipe's lines begin with a tab; ``=``, ``:=``, ``::=``, ``+=`` and
 ``?=`` assign; ``$(name)`` and ``${name}`` are make's variables and ``$$`` is the shell's ``$``.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from .shell_syntax import Assign, Event, Parser, Part, Piece, Simple, Word
+from .syntax import Assign, Event, Parser, Part, Piece, Simple, Word
 
 _ASSIGNMENT = re.compile(r"(?:override |export )?([A-Za-z_][\w.-]*)[ \t]*(::?=|\+=|\?=|=)[ \t]*")
 _VARIABLE = re.compile(r"\$[({]([A-Za-z_][\w.-]*)[)}]|\$\$[({]?")

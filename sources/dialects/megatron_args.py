@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .model import UNKNOWN, Dropped, Refused, Setting, Site, Span
+from ..model import UNKNOWN, Dropped, Refused, Setting, Site, Span
 
 ARGUMENTS = "megatron/training/arguments.py"
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from ..model import UNKNOWN, Setting, Span
 from .flags import Word, number
-from .model import UNKNOWN, Setting, Span
 
 
 class Override(NamedTuple):

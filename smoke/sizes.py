@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...sources import facts as model_facts
+from ..sources import facts as model_facts
 from .request import SmokeOptions, SmokeSite, UsageError
 
 #: What a run needs beside ``TransformerConfig``.

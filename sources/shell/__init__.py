@@ -1,0 +1,1 @@
+"""Shell scripts and Makefiles: their grammar, the words of their commands, and what flags and overrides say."""

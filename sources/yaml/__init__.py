@@ -1,0 +1,1 @@
+"""YAML as its loaders see it: trees with places, merging, interpolations, defaults lists."""
