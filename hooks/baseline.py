@@ -63,6 +63,35 @@ class Baseline:
         )
 
 
+def new(
+    diagnostics: list[Diagnostic],
+    baseline_of: Mapping[str, str],
+    lines: Mapping[str, list[str]],
+    is_wanted: Callable[[str, str], bool],
+) -> tuple[list[Diagnostic], tuple[str, ...]]:
+    """The findings that no baseline lists, and what to say of baselines that list findings which are gone.
+
+    Args:
+        diagnostics: the findings.
+        baseline_of: the baseline of each file linted; empty for none.
+        lines: the lines of each file with a finding.
+        is_wanted: whether findings of a code in a file are shown.
+    """
+    baselines = {name: Baseline(name) for name in sorted(set(filter(None, baseline_of.values())))}
+    found = []
+    for diagnostic in diagnostics:
+        baseline = baselines.get(baseline_of.get(diagnostic.span.path, ""))
+        if baseline is None or not baseline.has(diagnostic, lines):
+            found.append(diagnostic)
+    gone = {name: baseline.gone(baseline_of, is_wanted) for name, baseline in baselines.items()}
+    return found, tuple(
+        f"{name} lists {count} finding{'s' * (count != 1)} that {'are' if count != 1 else 'is'} gone: "
+        f"write it anew with --write-baseline {name}"
+        for name, count in gone.items()
+        if count
+    )
+
+
 def text_of(diagnostics: Iterable[Diagnostic], lines: Mapping[str, list[str]], path: str) -> str:
     """The content of a baseline at ``path`` that lists the findings."""
     folder = os.path.dirname(os.path.abspath(path))

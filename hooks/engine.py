@@ -5,24 +5,23 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..lint_rules.check import check
-from ..schemas.choose import Choice, choose
-from ..schemas.detect import project_root
-from ..sources import dialects, keys
+from ..schemas.choose import Choice
+from ..sources import dialects, facts, keys
 from ..sources.files import kind_of, matches_any, walk
 from ..sources.model import Problem, Site, Span
+from ..sources.reader import Document, Reader
 from ..sources.text import is_utf16, read_bytes
+from .contracts import Contracts
 from .diagnostics import Raw, raw_finding, raw_problem
-from .options import Configurations, Options, UsageError
+from .options import Configurations, Options
 from .report import Report, Reporter
 
 if TYPE_CHECKING:
     from ..lint_rules.finding import Finding
-    from ..sources.reader import Document, Reader
 
 
 class Part(NamedTuple):
@@ -31,12 +30,12 @@ class Part(NamedTuple):
     found: list[Raw]
     #: How many sites they have.
     sites: int
-    #: The releases that they were judged by; see :class:`Report`.
-    judged_by: list[str]
+    #: The releases that they were linted against; see :class:`Report`.
+    linted_against: list[str]
     #: What each file with a site was read as.
     read_as: list[str]
-    #: The YAML files with recompute settings that no dialect took for its own.
-    unread: list[str]
+    #: The first recompute setting of each YAML file that no dialect recognized.
+    unread: list[Span]
 
 
 #: From this many files on, several processes share the work; fewer recipes are read as soon by one.
@@ -44,45 +43,32 @@ _MANY = 150
 
 
 class Linter:
-    """Lints files, and keeps what several of them share.
+    """Lints files. One is good for one run: it keeps what several files share.
 
     Args:
         configurations: the options for each file.
-        cache: whether contracts that are derived from a source tree are kept for the next run.
+        contracts: chooses what each file is linted against.
+        reader: reads files, and keeps those that others inherit from.
+        reporter: makes the report.
     """
 
-    def __init__(self, configurations: Configurations, *, cache: bool = False) -> None:
+    def __init__(
+        self,
+        configurations: Configurations,
+        *,
+        contracts: Contracts | None = None,
+        reader: Reader | None = None,
+        reporter: Reporter | None = None,
+    ) -> None:
         self._configurations = configurations
-        self._cache = cache
-        self._choices: dict[tuple[str, str], Choice] = {}
-        self._roots: dict[str, str] = {}
-        self._unread: list[str] = []
-
-    @cached_property
-    def _reader(self) -> Reader:
-        from ..sources.reader import Reader  # loads YAML, which most files of a repository do not need
-
-        return Reader()
+        self._contracts = contracts or Contracts(configurations)
+        self._reader = reader or Reader()
+        self._reporter = reporter or Reporter(configurations, self._contracts)
+        self._unread: list[Span] = []
 
     def contract(self, path: str) -> Choice:
-        """The contract for the file at ``path``: what its options ask for, or what its project uses.
-
-        Raises:
-            store.UnknownRelease: there is none for what is asked for.
-        """
-        folder = os.path.dirname(os.path.abspath(path))
-        root = self._roots.get(folder)
-        if root is None:
-            root = self._roots[folder] = project_root(folder)
-        requested = self.options_for(path).mcore
-        choice = self._choices.get((requested, root))
-        if choice is None:
-            made = choose(requested, root, cache=self._cache)
-            # projects that use the same release share its contract, and what has been judged by it
-            known = [choice.contract for choice in self._choices.values()]
-            shared = next((contract for contract in known if contract == made.contract), made.contract)
-            choice = self._choices[requested, root] = made._replace(contract=shared)
-        return choice
+        """The contract for the file at ``path``; see :class:`Contracts`."""
+        return self._contracts.for_file(path)
 
     def files(self, paths: list[str], *, force_exclude: bool = False) -> Iterator[str]:
         """The files to lint at and below ``paths``."""
@@ -122,14 +108,15 @@ class Linter:
             return [], [], None
         document = self._reader.linted(path, content)
         reading = dialects.read(document, self._reader, candidates, forced=bool(options.dialect))
-        sites, problems = [self._with_facts(site, options) for site in reading.sites], reading.problems
+        sites = [facts.close_with(site, dict(options.facts), options.model) for site in reading.sites]
+        problems = reading.problems
         text = document if concerns else None
         if kind != "yaml":
             return sites, problems, text
         if sites:
             return sites, [*document.problems, *problems], text
-        if not problems and not options.dialect and _SETTING.search(searched):
-            self._unread.append(path)
+        if not problems and not options.dialect and (setting := _SETTING.search(searched)):
+            self._unread.append(_place(path, searched, setting))
         if problems or not candidates or not _concerns_us(searched):
             return [], problems, text
         return [], [problem for problem in document.problems if problem.code != "RCL205"], text
@@ -146,21 +133,6 @@ class Linter:
             options.extend_recompute_keys, options.extend_validators, options.parameter_defaults
         )
         yield from python_check.check(document, choice, extras)
-
-    def _with_facts(self, site: Site, options: Options) -> Site:
-        """The site with what is known of its model: from the options, or from a ``config.json`` beside the recipe."""
-        if not options.facts and not options.model and (site.closed or not os.path.exists(_beside(site.file))):
-            return site
-        from ..sources import facts
-
-        try:
-            if options.model:
-                model = facts.of_model(facts.config_of(options.model))
-            else:
-                model = facts.beside(os.path.dirname(site.file))
-        except facts.WrongFacts as error:
-            raise UsageError(f"--model: {error}") from None
-        return facts.close(site, {**({} if site.closed and not options.model else model), **dict(options.facts)})
 
     def options_for(self, path: str) -> Options:
         """The options that hold for the file at ``path``."""
@@ -187,20 +159,20 @@ class Linter:
             self.seed(given)
         found: list[Raw] = []
         sites = 0
-        judged_by: dict[str, None] = {}
-        unread: list[str] = []
+        linted_against: dict[str, None] = {}
+        unread: list[Span] = []
         for part in self._parts(paths, given):
             unread.extend(part.unread)
             found.extend(part.found)
             sites += part.sites
-            judged_by.update(dict.fromkeys(part.judged_by))
+            linted_against.update(dict.fromkeys(part.linted_against))
             if verbose is not None:
                 for line in part.read_as:
                     verbose(line)
-                for path in part.unread:
-                    verbose(f"{path}: recompute settings of no framework that is known; --dialect says whose they are")
-        reporter = Reporter(self._configurations, self.contract, given)
-        return reporter.report(found, paths, sites, list(judged_by))._replace(unread=len(unread))
+                for path, line, *_ in part.unread:
+                    verbose(f"{path}:{line}: recompute settings of no known framework; --dialect says whose they are")
+        report = self._reporter.report(found, paths, given)
+        return report._replace(sites=sites, linted_against=tuple(linted_against), unread=tuple(unread))
 
     def _parts(self, paths: list[str], given: Mapping[str, bytes]) -> Iterable[Part]:
         """Examine ``paths``, by several processes where there are so many files that it pays to start them."""
@@ -209,14 +181,14 @@ class Linter:
 
             count = parallel.processes()
             if count > 1:
-                return parallel.examine(self._configurations, paths, cache=self._cache, count=count)
+                return parallel.map_chunks(self.examine, paths, count)
         return [self.examine(paths, given)]
 
     def examine(self, paths: list[str], given: Mapping[str, bytes] = MappingProxyType({})) -> Part:
         """Find everything that there is to find in ``paths``, one file after the other; see :meth:`run`."""
         found: list[Raw] = []
         read_as: list[str] = []
-        judged_by: dict[str, None] = {}
+        linted_against: dict[str, None] = {}
         count = 0
         self._unread = []
         for path in paths:
@@ -231,21 +203,24 @@ class Linter:
                 continue
             options = self.options_for(path)
             choice = self.contract(path)
-            judged_by[f"megatron-core {choice.contract.version}, {choice.reason}"] = None
+            linted_against[f"megatron-core {choice.contract.version}, {choice.reason}"] = None
             if text is not None:
                 found.extend(Raw(path, anchor, finding) for finding in self._in_text(text, options))
             for site in sites:
                 findings = check(site, choice.contract, options.te or None)
                 found.extend(raw_finding(site, finding) for finding in findings)
-        return Part(found, count, list(judged_by), read_as, self._unread)
-
-
-def _beside(path: str) -> str:
-    return os.path.join(os.path.dirname(path), "config.json")
+        return Part(found, count, list(linted_against), read_as, self._unread)
 
 
 #: A setting in YAML, under whatever it may stand.
-_SETTING = re.compile(rb"(?m)^[ \t]*[\"']?recompute_(?:granularity|method|modules|num_layers)[\"']?[ \t]*:")
+_SETTING = re.compile(rb"(?m)^[ \t]*[\"']?(?P<key>recompute_(?:granularity|method|modules|num_layers))[\"']?[ \t]*:")
+
+
+def _place(path: str, data: bytes, setting: re.Match[bytes]) -> Span:
+    """Where the key of a :data:`_SETTING` stands."""
+    before = data[: setting.start("key")]
+    line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
+    return Span(path, line, column, line, column + len(setting["key"]))
 
 
 def _concerns_us(data: bytes) -> bool:

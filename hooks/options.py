@@ -7,12 +7,9 @@ from typing import Any, NamedTuple
 
 from ..lint_rules.registry import RULES
 from ..sources.dialects import NAMES as DIALECTS
+from ..sources.errors import UsageError
 from ..sources.suggest import nearest
 from ..sources.text import reason_of
-
-
-class UsageError(Exception):
-    """The user asked for something that cannot be done; the message says what and what can."""
 
 
 class Options(NamedTuple):

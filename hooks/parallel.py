@@ -1,4 +1,4 @@
-"""Share a long list of files among processes.
+"""Share a long list of items among processes.
 
 The processes are forked here and not by :mod:`multiprocessing`, whose pools take longer to import than a hundred files
 to lint. What they need is little: they ask for work until there is none, and then hand in all they have found.
@@ -9,14 +9,11 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .engine import Linter, Part
-from .options import Configurations
-
-#: So many files go to a process at a time: enough that what they inherit is mostly read once, and few enough that no
-#: process is left with all the work at the end.
+#: Items per chunk: enough that what neighbouring files share is mostly read once, and few enough that no process is
+#: left with all the work at the end.
 _CHUNK = 25
 #: The numbers of so many chunks fit into a pipe.
 _MOST_CHUNKS = 4096
@@ -31,12 +28,10 @@ def processes() -> int:
     return min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
-def examine(configurations: Configurations, paths: list[str], *, cache: bool, count: int) -> Iterable[Part]:
-    """What :meth:`.engine.Linter.examine` says of ``paths``, in parts and in order, found by ``count`` processes."""
-    size = max(_CHUNK, -(-len(paths) // _MOST_CHUNKS))
-    chunks = [paths[start : start + size] for start in range(0, len(paths), size)]
-    linter = Linter(configurations, cache=cache)
-    return map_in_order(linter.examine, chunks, count)
+def map_chunks(function: Callable[[list[Any]], Any], items: list[Any], count: int) -> list[Any]:
+    """What ``function`` makes of ``items``, a chunk of neighbours at a time; see :func:`map_in_order`."""
+    size = max(_CHUNK, -(-len(items) // _MOST_CHUNKS))
+    return map_in_order(function, [items[start : start + size] for start in range(0, len(items), size)], count)
 
 
 class _Worker(NamedTuple):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..schemas.choose import Choice
 from ..sources.files import kind_of
 from ..sources.model import Problem, Span
 from ..sources.text import decode, read_bytes, split_lines
+from .contracts import Contracts
 from .diagnostics import Diagnostic, Raw, place
 from .options import Configurations
 
@@ -23,17 +24,26 @@ class Report(NamedTuple):
     diagnostics: list[Diagnostic]
     #: How many files were looked at, and how many places with a recompute configuration were in them.
     files: int
-    sites: int
-    #: The releases that files were judged by, each with why it was chosen, in order of first use.
-    judged_by: list[str]
+    sites: int = 0
+    #: The first recompute setting of each file that no dialect recognized: nothing in these files was checked.
+    unread: tuple[Span, ...] = ()
+    #: The releases that files were linted against, each with why it was chosen, in order of first use.
+    linted_against: tuple[str, ...] = ()
     #: The texts of the files that diagnostics are in, by path.
-    lines: dict[str, list[str]]
+    lines: Mapping[str, list[str]] = MappingProxyType({})
     #: How many findings a baseline lists, which are not among the diagnostics.
-    known: int = 0
-    #: How many files have recompute settings of no framework that is known.
-    unread: int = 0
+    in_baseline: int = 0
     #: What to say of baselines that list findings which are gone.
     stale: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is no finding, and no file with recompute settings that nothing could check."""
+        return not self.diagnostics and not self.unread
+
+    def __bool__(self) -> bool:
+        """Refuse: a report without findings is not empty, and one of a file that was not recognized is not fine."""
+        raise TypeError("a Report is neither true nor false; ask for .ok, .diagnostics or .unread")
 
 
 class Reporter:
@@ -41,27 +51,31 @@ class Reporter:
 
     Args:
         configurations: the options for each file.
-        contract: what each file is judged by.
-        given: the content of the files that are not to be read from disk.
+        contracts: what each file is linted against.
     """
 
-    def __init__(
-        self, configurations: Configurations, contract: Callable[[str], Choice], given: Mapping[str, bytes]
-    ) -> None:
+    def __init__(self, configurations: Configurations, contracts: Contracts) -> None:
         self._configurations = configurations
-        self._contract = contract
-        self._given = given
+        self._contracts = contracts
+        self._given: Mapping[str, bytes] = {}
         self._suppressions_of: dict[str, Suppressions] = {}
         self._lines: dict[str, list[str]] = {}
 
-    def report(self, found: list[Raw], paths: list[str], sites: int, judged_by: list[str]) -> Report:
-        """The report of everything that was found in ``paths``; for the rest, see :class:`Report`."""
+    def report(self, found: list[Raw], paths: list[str], given: Mapping[str, bytes]) -> Report:
+        """The report of everything that was found in ``paths``, but for what only the linter knows.
+
+        Args:
+            found: the findings.
+            paths: the files linted.
+            given: the content of those that are not to be read from disk.
+        """
+        self._given = given
         diagnostics = self._shown(found, set(paths))
         unused = [raw for path in paths if self._wants("RCL906", path) for raw in self._unused(path)]
         diagnostics.extend(self._shown(unused, set(paths)))
         diagnostics.sort(key=lambda diagnostic: (diagnostic.span, diagnostic.code))
         new, stale = self._new(diagnostics, paths)
-        return Report(new, len(paths), sites, judged_by, self._lines, len(diagnostics) - len(new), stale=stale)
+        return Report(new, len(paths), lines=self._lines, in_baseline=len(diagnostics) - len(new), stale=stale)
 
     def shows(self, path: str, finding: Finding) -> bool:
         """Whether a finding of a site in the file at ``path`` is wanted there, and no comment silences it."""
@@ -91,26 +105,14 @@ class Reporter:
     def _new(self, diagnostics: list[Diagnostic], paths: list[str]) -> tuple[list[Diagnostic], tuple[str, ...]]:
         """The findings that no baseline lists, and what to say of those that are listed and gone."""
         baseline_of = {path: self._configurations.for_file(path).baseline for path in paths}
-        names = sorted(set(filter(None, baseline_of.values())))
-        if not names:
+        if not any(baseline_of.values()):
             return diagnostics, ()
-        from .baseline import Baseline
+        from .baseline import new
 
-        baselines = {name: Baseline(name) for name in names}
-        new = []
         for diagnostic in diagnostics:
             if diagnostic.home is not None:
                 self._suppressions(diagnostic.home.path)  # so that its lines are known
-            baseline = baselines.get(self._configurations.for_file(diagnostic.span.path).baseline)
-            if baseline is None or not baseline.has(diagnostic, self._lines):
-                new.append(diagnostic)
-        gone = ((name, baseline.gone(paths, self._wants)) for name, baseline in baselines.items())
-        return new, tuple(
-            f"{name} lists {count} finding{'s' * (count != 1)} that {'are' if count != 1 else 'is'} gone: "
-            f"write it anew with --write-baseline {name}"
-            for name, count in gone
-            if count
-        )
+        return new(diagnostics, baseline_of, self._lines, self._wants)
 
     def _unused(self, path: str) -> Iterator[Raw]:
         """The suppressions of a file that silence nothing."""
@@ -124,10 +126,10 @@ class Reporter:
             return
         from .unused import unused
 
-        def is_judged(code: str) -> bool:
-            return self._wants(code, path) and not (code == "RCL303" and self._contract(path).assumed)
+        def is_checked(code: str) -> bool:
+            return self._wants(code, path) and not (code == "RCL303" and self._contracts.for_file(path).assumed)
 
-        for finding in unused(path, text, kind_of(path, content) or "yaml", self._suppressions(path), is_judged):
+        for finding in unused(path, text, kind_of(path, content) or "yaml", self._suppressions(path), is_checked):
             yield Raw(path, finding.span, finding)
 
     def _content(self, path: str) -> bytes | Problem:

@@ -21,7 +21,8 @@ from ..schemas import store
 from ..sources.files import kind_of
 from ..sources.model import Span
 from ..sources.text import split_lines
-from .commands.show import described
+from .contracts import Contracts
+from .describe import as_data, as_text
 from .diagnostics import Diagnostic
 from .engine import Linter
 from .fix import fixed
@@ -92,12 +93,16 @@ class _Session:
                 found[path] = document.uri, document.source
         return found
 
+    def _linter(self) -> Linter:
+        configurations = self._configurations()
+        return Linter(configurations, contracts=Contracts(configurations, cache=True))
+
     def _lint(self) -> dict[str, list[Diagnostic]]:
         """The findings in each open document, by path. A wrong option is told to the user, once."""
         given = {path: text.encode("utf-8", "surrogatepass") for path, (_, text) in self._documents().items()}
         found: dict[str, list[Diagnostic]] = {path: [] for path in given}
         try:
-            linter = Linter(self._configurations(), cache=True)
+            linter = self._linter()
             wanted = [path for path in given if not linter.is_excluded(path)]
             for diagnostic in linter.run(wanted, given).diagnostics:
                 found.setdefault(diagnostic.span.path, []).append(diagnostic)
@@ -174,7 +179,7 @@ class _Session:
         place = self._codec.position_from_client_units(split_lines(text), params.position)
         line, column = place.line + 1, place.character + 1
         try:
-            linter = Linter(self._configurations(), cache=True)
+            linter = self._linter()
             linter.seed(
                 {other: source.encode("utf-8", "surrogatepass") for other, (_, source) in self._documents().items()}
             )
@@ -183,7 +188,7 @@ class _Session:
                 spans = [setting.whole for setting in site.settings.values() if setting.span.path == path]
                 here = next((span for span in spans if _holds(span, line, column)), None)
                 if here is not None:
-                    shown = described(site, linter.contract(path).contract)
+                    shown = as_text(as_data(site, linter.contract(path).contract.defaults, {}))
                     content = types.MarkupContent(types.MarkupKind.Markdown, f"```text\n{shown}```")
                     return types.Hover(content, self._range(here, split_lines(text)))
         except (UsageError, store.UnknownRelease):

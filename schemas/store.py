@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from bisect import bisect_left
 from functools import lru_cache
 from typing import Any
 
@@ -51,14 +52,20 @@ def load(version: str) -> Contract:
     file = index()["releases"].get(version)
     if file is None:
         known = releases()
-        key = version_key(version)
-        near = sorted(known, key=lambda other: [abs(a - b) for a, b in zip(version_key(other), key, strict=False)])[:3]
         raise UnknownRelease(
-            f"no contract for megatron-core {version}; the nearest known are {', '.join(near)} "
-            f"(known: {known[0]} to {known[-1]})"
+            f"no contract for megatron-core {version}; known are {known[0]} to {known[-1]}{_neighbours(version, known)}"
         )
     with open(os.path.join(_FOLDER, file), encoding="utf-8") as stream:
         return Contract(version, json.load(stream))
+
+
+def _neighbours(version: str, known: list[str]) -> str:
+    """The releases before and after a number that has no contract, in words; empty for what is no number."""
+    if not version.removeprefix("v")[:1].isdigit():
+        return ""
+    place = bisect_left(known, version_key(version.removeprefix("v")), key=version_key)
+    near = known[max(0, place - 2) : place + 1]
+    return f", and nearest to it {'are' if len(near) > 1 else 'is'} {', '.join(near)}"
 
 
 def newest_of_each_series(versions: list[str]) -> list[str]:

@@ -6,8 +6,9 @@ import statistics
 from dataclasses import dataclass
 from typing import Any
 
+from ..sources.errors import UsageError
 from . import predict, run, sizes, smoke
-from .request import SmokeOptions, SmokeSite, UsageError
+from .request import SmokeOptions, SmokeSite
 
 #: Unmeasured steps before the measured ones.
 WARM_UP = 2

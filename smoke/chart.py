@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from ..sources.errors import UsageError
 from .bench import Bench
-from .request import UsageError
 
 _GIB = 1024**3
 _KINDS = frozenset({".png", ".svg", ".pdf"})

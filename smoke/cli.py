@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
+from ..sources.errors import UsageError
 from . import bench, chart, report, smoke
-from .request import SmokeOptions, SmokeSite, Unavailable, UsageError
+from .request import SmokeOptions, SmokeSite, Unavailable
 
 #: Exit code when something that is needed isn't there, or the user's input can't be used.
 COULD_NOT_RUN = 2

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..sources.errors import UsageError
 from . import polynomial, sizes
 from .polynomial import Polynomial, Term
-from .request import UsageError
 
 #: Points measured beyond the number of terms, so that a wrong set of terms shows.
 _SPARE_POINTS = 6

@@ -79,9 +79,5 @@ class SmokeOptions:
     progress: bool = False
 
 
-class UsageError(Exception):
-    """The user's input cannot be used; the message says what, why and what to do (exit code 2)."""
-
-
 class Unavailable(Exception):
     """Torch or Megatron-Core cannot be imported; the message says what to install (exit code 2)."""

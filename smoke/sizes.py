@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..sources import facts as model_facts
-from .request import SmokeOptions, SmokeSite, UsageError
+from ..sources.errors import UsageError
+from .request import SmokeOptions, SmokeSite
 
 #: What a run needs beside ``TransformerConfig``.
 RUN_SIZES = ("seq_length", "micro_batch_size", "vocab_size")

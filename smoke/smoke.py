@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
+from ..sources.errors import UsageError
 from . import run, sizes
-from .request import FAILURES, NOT_RUN, PASS, SmokeOptions, SmokeSite, UsageError
+from .request import FAILURES, NOT_RUN, PASS, SmokeOptions, SmokeSite
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from .errors import UsageError
 from .model import UNKNOWN, Site
 from .text import reason_of
 
@@ -134,3 +135,25 @@ def close(site: Site, facts: Mapping[str, Any]) -> Site:
         if name not in site.effective or (site.effective[name] is UNKNOWN and site.origin(name) is None)
     }
     return site._replace(effective={**site.effective, **known}) if known else site
+
+
+def close_with(site: Site, stated: Mapping[str, Any], model: str) -> Site:
+    """The site with what is known of its model: what the user states, and a ``config.json``.
+
+    Args:
+        site: as its file has it.
+        stated: facts, by field.
+        model: a ``config.json`` or its folder; empty for the one beside the recipe, if the site is open.
+
+    Raises:
+        UsageError: ``model`` is no such file.
+    """
+    if model:
+        try:
+            return close(site, {**of_model(config_of(model)), **stated})
+        except WrongFacts as error:
+            raise UsageError(f"--model: {error}") from None
+    folder = os.path.dirname(site.file)
+    if site.closed or not os.path.exists(os.path.join(folder, "config.json")):
+        return close(site, stated)
+    return close(site, {**beside(folder), **stated})

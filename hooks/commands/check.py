@@ -12,6 +12,7 @@ from ...schemas import store
 from ...sources.model import Problem
 from ...sources.text import read_bytes, reason_of
 from .. import output
+from ..contracts import Contracts
 from ..engine import Linter
 from ..report import Report
 from .common import (
@@ -121,7 +122,8 @@ class _Source:
 
     def lint(self) -> Report:
         """Lint anew: the files may have changed."""
-        linter = Linter(configurations(self._namespace), cache=not self._namespace.no_cache)
+        options = configurations(self._namespace)
+        linter = Linter(options, contracts=Contracts(options, cache=not self._namespace.no_cache))
         if self.is_stdin:
             return linter.run(self.paths, self.given)
         files = linter.files(self.paths, force_exclude=self._namespace.force_exclude)
@@ -219,14 +221,14 @@ def _statistics(report: Report) -> str:
 
 
 def summary(report: Report, fixed: int = 0) -> str:
-    """One line: what was found in how much, and what it was judged by."""
-    law = "; ".join(report.judged_by)
-    looked = f"{_count(report.files, 'file')}, {_count(report.sites, 'recompute site')}" + (f" ({law})" if law else "")
+    """One line: what was found in how much, and what it was linted against."""
+    against = f" ({'; '.join(report.linted_against)})" if report.linted_against else ""
+    looked = f"{_count(report.files, 'file')}, {_count(report.sites, 'recompute site')}{against}"
     done = f"Fixed {_count(fixed, 'finding')}. " if fixed else ""
-    listed = f"; {report.known} more in the baseline" if report.known else ""
+    listed = f"; {report.in_baseline} more in the baseline" if report.in_baseline else ""
     if report.unread:
         listed += (
-            f"; the recompute settings of {_count(report.unread, 'file')} are no known framework's (-v names them)"
+            f"; the recompute settings of {_count(len(report.unread), 'file')} are no known framework's (-v names them)"
         )
     if not report.diagnostics:
         return f"{done}No mistakes found in {looked}{listed}."

@@ -12,6 +12,7 @@ from ...lint_rules.registry import RULES
 from ...schemas import store
 from ...schemas.choose import Choice
 from ...schemas.contract import Contract
+from ..contracts import Contracts
 from ..engine import Linter
 from ..output.visible import visible
 from ..report import Reporter
@@ -45,8 +46,9 @@ def run(namespace: argparse.Namespace) -> int:
             namespace.releases, namespace.mcore = namespace.mcore, None
         versions = _versions(namespace.releases)
         options = configurations(namespace)
-        linter = Linter(options)
-        reporter = Reporter(options, linter.contract, {})
+        contracts_of = Contracts(options)
+        reporter = Reporter(options, contracts_of)
+        linter = Linter(options, contracts=contracts_of, reporter=reporter)
         contracts = [store.load(version) for version in versions]
         rows: list[tuple[str, list[str]]] = []
         failing = False
@@ -58,7 +60,7 @@ def run(namespace: argparse.Namespace) -> int:
                 write_problem(problem)
             if not sites:
                 continue
-            choice = linter.contract(file)
+            choice = contracts_of.for_file(file)
             choices[choice] = None
             te = linter.options_for(file).te or None
             is_shown = partial(reporter.shows, file)

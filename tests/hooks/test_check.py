@@ -179,7 +179,7 @@ def test_settings_of_no_framework_are_told_of(command):
     result = command("check", "-v", "a.yaml", files={"a.yaml": text})
     assert result.code == 0
     assert "; the recompute settings of 1 file are no known framework's (-v names them)." in result.out
-    assert "a.yaml: recompute settings of no framework that is known" in result.err
+    assert "a.yaml:1: recompute settings of no known framework; --dialect says whose they are" in result.err
     assert "no known framework" not in command("check", "--dialect", "transformer-config", "a.yaml").out
     assert "no known framework" not in command("check", "b.yaml", files={"b.yaml": GOOD}).out
 

@@ -193,3 +193,23 @@ def test_configured_release(command):
     recipe = "policy: {megatron_cfg: {activation_checkpointing: true}}\n"
     files = {"recompute-lint.toml": 'mcore = "0.13.0"\n', "a.yaml": recipe}
     assert "megatron-core 0.13.0, as asked for" in command("check", ".", files=files).out
+
+
+@pytest.mark.parametrize(
+    ("asked", "near"),
+    [
+        ("9.9", "nearest to it are 0.19.1, 0.19.2"),
+        ("0.12.5", "nearest to it are 0.12.2, 0.12.3, 0.13.0"),
+        ("0.10.1", "nearest to it are 0.9.0, 0.10.0, 0.11.0"),
+        ("0.1", "nearest to it is 0.3.0"),
+    ],
+)
+def test_the_nearest_releases_are_those_before_and_after(asked, near):
+    with pytest.raises(store.UnknownRelease, match=near):
+        store.load(asked)
+
+
+def test_a_word_is_near_no_release():
+    with pytest.raises(store.UnknownRelease) as caught:
+        store.load("latest")
+    assert "nearest" not in str(caught.value)

@@ -3,7 +3,8 @@ import json
 import pytest
 
 from recompute_lint.smoke import bench, predict, sizes
-from recompute_lint.smoke.request import SmokeOptions, UsageError
+from recompute_lint.smoke.request import SmokeOptions
+from recompute_lint.sources.errors import UsageError
 
 from .conftest import DENSE, MLA, MOE, full, selective, site
 
