@@ -54,6 +54,24 @@ def choose(requested: str, root: str, *, cache: bool = True) -> Choice:
     return _newest(root)
 
 
+def importable() -> Choice:
+    """The contract of the Megatron-Core that this process has imported, or would import.
+
+    A build that is no release (a candidate, a checkout) has its contract derived from its source.
+
+    Raises:
+        store.UnknownRelease: there is no Megatron-Core on the search path.
+    """
+    from . import detect
+
+    hint = detect.importable()
+    if hint is None:
+        raise store.UnknownRelease("no megatron-core is installed here; name a release or a source tree instead")
+    if hint.version in store.index()["releases"]:
+        return Choice(store.load(hint.version), hint.where)
+    return Choice(_derived(hint.path, False), hint.where)
+
+
 def _newest(root: str) -> Choice:
     return Choice(store.load(store.releases()[-1]), "the newest release known", assumed=True)
 

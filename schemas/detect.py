@@ -83,6 +83,15 @@ def installed() -> Iterator[Hint]:
         yield from _in_site_packages(folder, folder)
 
 
+def importable() -> Hint | None:
+    """The Megatron-Core that this process has imported, or the first on its search path; None where there is none."""
+    packages = getattr(sys.modules.get("megatron.core"), "__path__", ())
+    for folder in (*(os.path.dirname(os.path.dirname(package)) for package in packages), *sys.path):
+        if os.path.isfile(os.path.join(folder, _CONFIG)):
+            return next(_in_site_packages(folder, folder), Hint(f"the source tree {folder}", path=folder))
+    return None
+
+
 def _installed(root: str) -> Iterator[Hint]:
     for name in (".venv", "venv"):
         for folder in _site_packages(os.path.join(root, name)):
