@@ -232,7 +232,57 @@ def checkout(runs: int) -> None:
             table(measure(commands, runs), "ruff")
 
 
-SUITES = {"recipes": recipes, "one": one, "many": many, "checkout": checkout, "derive": derive}
+#: As many attributes as a TransformerConfig of 0.16.1 has.
+_ATTRIBUTES = 240
+
+
+def validate(runs: int) -> None:
+    """(f) A configuration in a running program, as a framework checks it when it starts."""
+    from types import SimpleNamespace
+
+    from recompute_lint import findings
+    from recompute_lint.schemas import store
+
+    model: dict[str, object] = {
+        "num_layers": 4,
+        "hidden_size": 64,
+        "num_attention_heads": 4,
+        "recompute_granularity": "selective",
+    }
+    fields = {**store.load("0.16.1").defaults, **model, "recompute_modules": ["core_attn", "moe"], "num_moe_experts": 8}
+    config = SimpleNamespace(**fields, **{f"field_{number}": number for number in range(_ATTRIBUTES - len(fields))})
+    mapping: dict[str, object] = {**model, "recompute_modules": ["core_attn"]}
+    assert findings(config, "0.16.1") == findings(mapping, "0.16.1") == []
+    print(f"### (f) validate, in a running program: processor time, median and 95th percentile of {100 * runs}\n")
+    print("| configuration | median | 95 % within |\n|---|---|---|")
+    for name, checked, changed in (
+        (f"an object with {_ATTRIBUTES} attributes", config, config.__dict__),
+        ("the same, other values each time", config, config.__dict__),
+        ("a mapping of its settings", mapping, mapping),
+    ):
+        seconds = []
+        for turn in range(100 * runs):
+            if "each time" in name:
+                changed["hidden_dropout"] = turn / 1e6  # a field that guards look at, so that no verdict is known
+            start = time.thread_time()
+            findings(checked, "0.16.1")
+            seconds.append(time.thread_time() - start)
+        most = sorted(seconds)[len(seconds) * 95 // 100]
+        print(f"| {name} | {1000 * statistics.median(seconds):.2f} ms | {1000 * most:.2f} ms |")
+    print("\nThe first call, in a whole process:\n")
+    call = "from recompute_lint import validate; validate({'recompute_granularity': None}, '0.16.1')"
+    table(measure({"python -c pass": [sys.executable, "-c", "pass"], "validate": [sys.executable, "-c", call]}, runs),
+          "python -c pass")  # fmt: skip
+
+
+SUITES = {
+    "recipes": recipes,
+    "one": one,
+    "many": many,
+    "checkout": checkout,
+    "derive": derive,
+    "validate": validate,
+}
 
 
 def main() -> None:
@@ -241,7 +291,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help=f"{', '.join(SUITES)} (default: recipes, one, many)")
     parser.add_argument("--runs", type=int, default=9, help="how often each command runs (default: 9)")
     arguments = parser.parse_args()
-    if not RECIPES.is_dir():
+    if not RECIPES.is_dir() and arguments.names != ["validate"]:
         raise SystemExit(f"the corpus is not at {os.path.relpath(CORPUS)}")
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for name in arguments.names or ["recipes", "one", "many"]:

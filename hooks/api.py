@@ -74,7 +74,7 @@ def lint_paths(
         if not isinstance(path, (str, os.PathLike)):
             raise TypeError(f"a path must be a str or a pathlib.Path, not {_kind(path)}{_ADVICE}")
     linter = Linter(configurations)
-    return linter.run(linter.files(list(map(os.fspath, named))))
+    return linter.run(linter.files([os.fspath(path) for path in named]))
 
 
 def lint_text(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -146,7 +146,7 @@ def _site(config: Any, contract: Contract, *, partial: bool) -> Site:
         values = dict(_read(config.__getitem__, [name for name in config if isinstance(name, str)]))
         written = values
     else:
-        values = dict(_read(_attribute_of(config), _names(config, contract)))
+        values = dict(_read(lambda name: getattr(config, name), _names(config, contract)))
         if values.get("moe_layer_recompute") is True and values.get("recompute_granularity") == "selective":
             # __post_init__ may have made it so, without a look at the other fields (transformer_config.py#L1264)
             values["recompute_granularity"] = None
@@ -173,11 +173,7 @@ def _names(config: Any, contract: Contract) -> list[str]:
     return [name for name in dict.fromkeys((*own, *contract.fields)) if not name.startswith("_")]
 
 
-def _attribute_of(config: Any) -> Any:
-    return lambda name: getattr(config, name)
-
-
-def _read(get: Any, names: list[str]) -> Iterator[tuple[str, Any]]:
+def _read(get: Callable[[str], Any], names: list[str]) -> Iterator[tuple[str, Any]]:
     """Each name with its value; one that cannot be read is unknown, and one that is not there is left out."""
     for name in names:
         try:
@@ -194,8 +190,8 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, enum.Enum):
         return value.value if isinstance(value.value, str) else value.name
-    if isinstance(value, str):
-        return str(value)
+    if isinstance(value, (int, float, str)):
+        return value
     if isinstance(value, (Sequence, Set)) and not isinstance(value, (bytes, bytearray)):
         return [_plain(item) for item in value]
     if isinstance(value, Mapping):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import re
 import sys
 import types
 from typing import Any
@@ -245,3 +246,18 @@ def test_neither_torch_nor_megatron_is_imported():
     )
     done = python("-c", program, cwd=ROOT)
     assert done.stdout == "[]\n", done.stderr
+
+
+def test_what_readme_shows(tmp_path, monkeypatch, capsys, nothing_importable):
+    page = (ROOT / "README.md").read_text(encoding="utf-8").split("### In Python")[1].split("### ")[0]
+    at_start, in_a_test = re.findall(r"(?s)```python\n(.*?)```", page)
+    (tmp_path / "megatron_core-0.16.1.dist-info").mkdir()
+    write(tmp_path, {**TREE, "recipes/a.yaml": "megatron_cfg:\n  recompute_granularity: ful\n"})
+    monkeypatch.setattr(sys, "path", [str(ROOT), str(tmp_path)])
+    exec(at_start, {"config": like_megatron(recompute_granularity="ful")})
+    assert "recompute_granularity: " in capsys.readouterr().out
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(in_a_test, names)
+    with pytest.raises(AssertionError, match="RCL101"):
+        names["test_recipes"]()

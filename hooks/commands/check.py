@@ -85,11 +85,9 @@ def run(namespace: argparse.Namespace) -> int:
         sys.stdout.buffer.write(source.given[source.paths[0]])
         sys.stdout.flush()
         return _exit_code(report, namespace)
-    if namespace.statistics:
-        text = _statistics(report)
-    else:
-        text = output.load(namespace.output_format).render(report, color=_color(namespace))
-    if not namespace.quiet and (namespace.statistics or namespace.output_format in ("full", "concise")):
+    form = output.load(namespace.output_format)
+    text = _statistics(report) if namespace.statistics else form.render(report, color=_color(namespace))
+    if not namespace.quiet and (namespace.statistics or form.TEXT):
         text += summary(report, count) + "\n"
     try:
         _write(text, namespace.output_file)

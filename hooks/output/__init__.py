@@ -1,4 +1,4 @@
-"""The output formats, one module each: ``render(report) -> str``, the text that goes to standard output."""
+"""The output formats, one module each; see :class:`Format` for what it offers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ FORMATS = ("full", "concise", "json", "github", "gitlab", "junit", "sarif")
 
 class Format(Protocol):
     """What the module of a format offers."""
+
+    #: Whether it is text for people, which ends with a line that sums up; a program parses all of any other.
+    TEXT: bool
 
     def render(self, report: Report, *, color: bool) -> str:
         """The whole report as text, without a summary."""

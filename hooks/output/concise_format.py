@@ -5,6 +5,8 @@ from __future__ import annotations
 from ..report import Report
 from .visible import shown
 
+TEXT = True
+
 
 def render(report: Report, *, color: bool) -> str:
     """``path:line:column: CODE message``."""

@@ -8,6 +8,8 @@ from ..diagnostics import Diagnostic
 from ..report import Report
 from .visible import shown, visible
 
+TEXT = True
+
 _STYLES = {"error": "1;31", "warning": "1;33", "bold": "1", "dim": "1;34", "help": "1;36"}
 
 #: How wide a line of source may be before only the part around the place is shown.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from ..report import Report
 from .visible import shown
 
+TEXT = False
+
 
 def render(report: Report, *, color: bool) -> str:
     """One ``::error`` or ``::warning`` command a diagnostic."""

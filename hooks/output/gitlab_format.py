@@ -7,6 +7,8 @@ import json
 
 from ..report import Report
 
+TEXT = False
+
 
 def render(report: Report, *, color: bool) -> str:
     """A JSON array in the format that GitLab documents for ``artifacts:reports:codequality``."""

@@ -9,6 +9,8 @@ from typing import Any
 from ..diagnostics import Diagnostic
 from ..report import Report
 
+TEXT = False
+
 
 def render(report: Report, *, color: bool) -> str:
     """A JSON array of diagnostics. File names are absolute, rows and columns count from 1."""

@@ -7,6 +7,8 @@ from xml.etree import ElementTree
 from ..report import Report
 from .visible import shown
 
+TEXT = False
+
 
 def render(report: Report, *, color: bool) -> str:
     """One test suite a file with findings, one failed case a finding; a passed case when there are none."""

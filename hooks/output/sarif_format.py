@@ -12,6 +12,8 @@ from ...lint_rules.registry import RULES
 from ..diagnostics import Diagnostic
 from ..report import Report
 
+TEXT = False
+
 
 def render(report: Report, *, color: bool) -> str:
     """One run, with the rules that have results."""

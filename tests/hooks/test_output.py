@@ -8,6 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from recompute_lint.hooks import output
+from tests.conftest import ROOT
+
 RECIPE = """\
 policy:
   megatron_cfg:
@@ -19,6 +22,30 @@ policy:
 
 def run(command, *arguments):
     return command("check", "--mcore", "0.16.1", "--isolated", *arguments, ".", files={"recipes/a.yaml": RECIPE})
+
+
+def test_every_module_of_a_format_is_offered():
+    modules = {path.name for path in (ROOT / "hooks" / "output").glob("*_format.py")}
+    assert modules == {f"{name}_format.py" for name in output.FORMATS}
+
+
+@pytest.mark.parametrize("format", output.FORMATS)
+def test_only_text_ends_with_a_summary(command, format):
+    for files, said in (
+        ({"a.yaml": "x: 1\n"}, "No mistakes found in"),
+        ({"recipes/a.yaml": RECIPE}, "Found 1 error and"),
+    ):
+        result = command("check", "--output-format", format, *files, files=files)
+        assert (said in result.out) == output.load(format).TEXT
+        assert "found" not in command("check", "-q", "--output-format", format, *files).out.lower()
+
+
+@pytest.mark.parametrize("format", output.FORMATS)
+def test_every_format_has_every_finding_and_ends_with_a_line_break(command, format):
+    result = run(command, "--output-format", format)
+    assert result.code == 1
+    assert "RCL106" in result.out and "RCL207" in result.out
+    assert result.out.endswith("\n")
 
 
 def test_full(command):
@@ -118,7 +145,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("format", ["full", "concise", "github", "junit", "json", "gitlab", "sarif"])
+@pytest.mark.parametrize("format", output.FORMATS)
 def test_control_characters_are_shown_and_not_sent(command, format):
     result = command("check", "--output-format", format, ".", files=HOSTILE)
     assert result.code == 1

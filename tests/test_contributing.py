@@ -1,0 +1,126 @@
+"""CONTRIBUTING.md does work: what its pages say to write and to run is written and run, in a copy of the repository."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tools.update_contracts import DEFAULT_CACHE
+
+PAGES = dict(re.findall(r"(?ms)^## ([^\n]+)\n(.*?)(?=^## |\Z)", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")))
+
+#: A file to write, lines to add below a line, a text to change, commands with what they print; as the pages have them.
+STEPS = re.compile(
+    r"(?m)^`(?P<file>[^`\n]+)`:\n\n```\w+\n(?P<content>(?s:.*?))^```$"
+    r"|^In `(?P<below_in>[^`\n]+)`, below `(?P<below>[^`\n]+)`:\n\n```\w+\n(?P<added>(?s:.*?))^```$"
+    r"|^In `(?P<in>[^`\n]+)`, `(?P<old>[^`\n]+)` becomes `(?P<new>[^`\n]+)`"
+    r"|^```console\n(?P<commands>(?s:.*?))^```$"
+)
+
+
+@pytest.fixture
+def copy(tmp_path) -> Path:
+    """A copy of what this checkout tracks or would track."""
+    folder = tmp_path / "copy"
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def follow(page: str, folder: Path, *, needs: int) -> None:
+    """Carry out the steps of a page.
+
+    Args:
+        page: its title.
+        folder: where the copy is.
+        needs: how many steps it has at least, so that a page is not followed by reading past it.
+    """
+    steps = list(STEPS.finditer(PAGES[page]))
+    assert len(steps) >= needs
+    for step in steps:
+        if step["file"]:
+            (folder / step["file"]).write_text(step["content"], encoding="utf-8")
+        elif step["below_in"]:
+            path = folder / step["below_in"]
+            before, line, after = re.split(
+                rf"(?m)^(.*{re.escape(step['below'])}.*\n)", path.read_text(encoding="utf-8")
+            )
+            path.write_text(before + line + step["added"] + after, encoding="utf-8")
+        elif step["in"]:
+            path = folder / step["in"]
+            text = path.read_text(encoding="utf-8")
+            assert text.count(step["old"]) == 1, step["old"]
+            path.write_text(text.replace(step["old"], step["new"]), encoding="utf-8")
+        else:
+            for command, printed in re.findall(r"(?m)^\$ (.*)\n((?:(?!\$ ).*\n)*)", step["commands"]):
+                run(command, printed, folder)
+
+
+def run(command: str, printed: str, folder: Path) -> None:
+    """Run a command of a page; what it prints begins as the page says, where ``...`` stands for anything."""
+    words = shlex.split(command)
+    if words[0] == "python":
+        words[0] = sys.executable
+    elif words[0] == "recompute-lint":
+        words[:1] = [sys.executable, "-m", "recompute_lint"]
+    environment = {**os.environ, "PYTHONPATH": "", "COLUMNS": "200"}
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, timeout=300, env=environment)
+    findings = command.startswith("recompute-lint --")
+    assert done.stderr == "" and done.returncode <= findings, f"{command}\n{done.stdout}{done.stderr}"
+    for line in printed.splitlines():
+        pattern = "(?m)^" + ".*".join(map(re.escape, line.split("...")))
+        assert re.search(pattern, done.stdout), f"{command}\n{line}\nis not in\n{done.stdout}"
+
+
+def test_a_rule_and_its_fix(copy):
+    follow("Add a rule", copy, needs=4)
+    assert "RCL250 | no-layers | warning |  |" in (copy / "README.md").read_text(encoding="utf-8")
+    follow("Add a fix", copy, needs=6)
+    assert "RCL250 | no-layers | warning | yes |" in (copy / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_framework():
+    (link,) = re.findall(r"\(docs/dialects\.md#([\w-]+)\)", PAGES["Add a framework"])
+    headings = re.findall(r"(?m)^## (.*)$", (ROOT / "docs" / "dialects.md").read_text(encoding="utf-8"))
+    assert link in [heading.lower().replace(" ", "-") for heading in headings]
+
+
+def test_a_release(copy, monkeypatch):
+    """With two releases known instead of all: one that another has the contract of, and a new one."""
+    for release in ("0.16.0", "0.16.1", "0.17.0"):
+        if not (DEFAULT_CACHE / release).is_dir():
+            pytest.skip(f"megatron-core {release} is not in the cache; tools/update_contracts.py --download-only")
+    index = copy / "schemas" / "mcore" / "index.json"
+    releases = {"0.16.0": "0.16.0.json", "0.16.1": "0.16.0.json"}
+    index.write_text(json.dumps({**json.loads(index.read_text()), "releases": releases}))
+    for path in index.parent.glob("0*.json"):
+        if path.name not in releases.values():
+            path.unlink()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(DEFAULT_CACHE.parent.parent))
+    follow("Add a release", copy, needs=1)
+    assert json.loads(index.read_text())["releases"] == {**releases, "0.17.0": "0.17.0.json"}
+    for name in ("0.16.0.json", "0.17.0.json"):
+        assert (index.parent / name).read_bytes() == (ROOT / "schemas" / "mcore" / name).read_bytes()
+
+
+def test_an_output_format(copy):
+    follow("Add an output format", copy, needs=3)
+
+
+def test_every_page_is_followed():
+    assert {title for title in PAGES if title.startswith("Add ")} == {
+        "Add a rule", "Add a fix", "Add a framework", "Add a release", "Add an output format",
+    }  # fmt: skip
