@@ -86,10 +86,14 @@ def installed() -> Iterator[Hint]:
 def importable() -> Hint | None:
     """The Megatron-Core that this process has imported, or the first on its search path; None where there is none."""
     packages = getattr(sys.modules.get("megatron.core"), "__path__", ())
-    for folder in (*(os.path.dirname(os.path.dirname(package)) for package in packages), *sys.path):
+    folders = [
+        os.path.abspath(path) for path in (*(os.path.join(package, "..", "..") for package in packages), *sys.path)
+    ]
+    for folder in folders:
         if os.path.isfile(os.path.join(folder, _CONFIG)):
             return next(_in_site_packages(folder, folder), Hint(f"the source tree {folder}", path=folder))
-    return None
+    # an editable install may be found by a hook of its own
+    return next((hint for folder in folders for hint in _in_site_packages(folder, folder)), None)
 
 
 def _installed(root: str) -> Iterator[Hint]:

@@ -219,6 +219,20 @@ def test_the_installed_release_is_read_and_not_imported(tmp_path, monkeypatch, n
     assert found({**SELECTIVE, "recompute_modules": ["moe"]}, "installed") == [("recompute_modules", "RCL113")]
 
 
+def test_an_editable_install_is_known_by_its_metadata(tmp_path, monkeypatch, nothing_importable):
+    (tmp_path / "megatron_core-0.11.0.dist-info").mkdir()
+    monkeypatch.setattr(sys, "path", [str(ROOT), str(tmp_path)])
+    assert found({**SELECTIVE, "recompute_modules": ["moe"]}, "installed") == [("recompute_modules", "RCL113")]
+
+
+def test_the_folder_that_python_runs_in(tmp_path, monkeypatch, nothing_importable):
+    write(tmp_path, TREE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", str(ROOT)])
+    with pytest.raises(InvalidConfig, match=f"the source tree {re.escape(str(tmp_path))}:"):
+        validate({"recompute_granularity": "full"})
+
+
 def test_a_build_that_is_no_release_is_read_from_its_source(tmp_path, monkeypatch, nothing_importable):
     write(tmp_path, TREE)
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
