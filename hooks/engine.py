@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..lint_rules.check import check
 from ..schemas.choose import Choice, choose
 from ..schemas.detect import project_root
+from ..schemas.names import MODULES
 from ..sources import dialects, keys
 from ..sources.files import kind_of, matches_any, walk
 from ..sources.model import Problem, Site, Span
@@ -62,7 +63,7 @@ class Linter:
     def _reader(self) -> Reader:
         from ..sources.reader import Reader  # loads YAML, which most files of a repository do not need
 
-        return Reader()
+        return Reader(self._modules)
 
     def contract(self, path: str) -> Choice:
         """The contract for the file at ``path``: what its options ask for, or what its project uses.
@@ -83,6 +84,10 @@ class Linter:
             shared = next((contract for contract in known if contract == made.contract), made.contract)
             choice = self._choices[requested, root] = made._replace(contract=shared)
         return choice
+
+    def _modules(self, path: str) -> list[str]:
+        """Every recompute module that a release has or had, and those of the Megatron-Core that ``path`` is for."""
+        return list(dict.fromkeys((*MODULES, *self.contract(path).contract.modules)))
 
     def files(self, paths: list[str], *, force_exclude: bool = False) -> Iterator[str]:
         """The files to lint at and below ``paths``."""
@@ -117,7 +122,7 @@ class Linter:
         searched = content.decode("utf-16", "replace").encode() if is_utf16(content) else content
         kind = kind_of(path, searched) or "yaml"
         candidates = dialects.candidates(searched, kind, options.dialect)
-        concerns = keys.concerns(searched, kind, options.extend_recompute_keys)
+        concerns = keys.concerns(searched, kind, options.extend_recompute_keys, lambda: self._modules(path))
         if not candidates and not concerns:
             return [], [], None
         document = self._reader.linted(path, content)
@@ -128,7 +133,7 @@ class Linter:
             return sites, problems, text
         if sites:
             return sites, [*document.problems, *problems], text
-        if not problems and not options.dialect and _SETTING.search(searched):
+        if not problems and not options.dialect and re.search(keys.SETTING, searched):
             self._unread.append(path)
         if problems or not candidates or not _concerns_us(searched):
             return [], problems, text
@@ -244,13 +249,6 @@ def _beside(path: str) -> str:
     return os.path.join(os.path.dirname(path), "config.json")
 
 
-#: A setting in YAML, under whatever it may stand.
-_SETTING = re.compile(rb"(?m)^[ \t]*[\"']?recompute_(?:granularity|method|modules|num_layers)[\"']?[ \t]*:")
-
-
 def _concerns_us(data: bytes) -> bool:
     """Whether a broken file is any concern of ours; a template that is yet to become YAML is none."""
-    names = (
-        rb"megatron_cfg|recompute[_-](?:granularity|method|modules|num[_-]layers|activations)|activations?_checkpoint"
-    )
-    return re.search(names, data) is not None and b"{%" not in data and b"{{" not in data
+    return re.search(keys.MEANT, data) is not None and b"{%" not in data and b"{{" not in data
