@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..lint_rules.check import check
 from ..schemas.choose import Choice, choose
-from ..schemas.detect import project_root
 from ..schemas.names import MODULES
 from ..sources import dialects, keys
 from ..sources.files import kind_of, matches_any, walk
 from ..sources.model import Problem, Site, Span
+from ..sources.projects import project_root
 from ..sources.text import is_utf16, read_bytes
 from .diagnostics import Raw, raw_finding, raw_problem
 from .options import Configurations, Options, UsageError

@@ -10,8 +10,8 @@ from ...lint_rules.registry import RULES
 from ...schemas import store
 from ...schemas.choose import choose
 from ...schemas.contract import Contract
-from ...schemas.detect import project_root
 from ...schemas.names import MODULES
+from ...sources.projects import project_root
 from ...sources.text import reason_of
 from .common import UsageError, fail
 
