@@ -74,7 +74,7 @@ def derive(root: Path | str, version: str | None = None) -> dict[str, Any]:
         "x-defaults": {
             name: info.schema["default"]
             for name, info in fields.items()
-            if name not in names and "default" in info.schema
+            if name not in names and info.schema.get("default") is not None
         },
         "x-untranslated": untranslated,
     }
