@@ -252,3 +252,10 @@ def test_a_retired_switch_that_nobody_writes_has_its_default(lint, command) -> N
     named = [name for name in names.RETIRED if name in finding["message"]]
     assert len(re.findall(rf"(?:{'|'.join(names.RETIRED)}) is \w+ \(the default\)", finding["message"])) == len(named)
     assert lint({"a.yaml": recipe}, ["a.yaml"], mcore="0.14.0") == []
+
+
+def test_a_finding_is_shown_at_what_is_written_and_not_at_a_retired_switch(command) -> None:
+    flags = "--recompute-granularity selective --cuda-graph-impl transformer_engine --cuda-graph-scope attn moe_router"
+    files = {"a.sh": f"python pretrain_gpt.py ${{ARGS[@]}} {flags}\n"}
+    shown = command("check", "a.sh", "--isolated", "--mcore", "0.15.3", files=files).out
+    assert shown.startswith('a.sh:1:59: error[RCL109] recompute_granularity cannot be "selective" while ')
