@@ -62,7 +62,7 @@ class Linter:
     ) -> None:
         self._configurations = configurations
         self._contracts = contracts or Contracts(configurations)
-        self._reader = reader or Reader()
+        self._reader = reader or Reader(self._contracts.modules)
         self._reporter = reporter or Reporter(configurations, self._contracts)
         self._unread: list[Span] = []
 
@@ -103,7 +103,7 @@ class Linter:
         searched = content.decode("utf-16", "replace").encode() if is_utf16(content) else content
         kind = kind_of(path, searched) or "yaml"
         candidates = dialects.candidates(searched, kind, options.dialect)
-        concerns = keys.concerns(searched, kind, options.extend_recompute_keys)
+        concerns = keys.concerns(searched, kind, options.extend_recompute_keys, lambda: self._contracts.modules(path))
         if not candidates and not concerns:
             return [], [], None
         document = self._reader.linted(path, content)
@@ -115,7 +115,7 @@ class Linter:
             return sites, problems, text
         if sites:
             return sites, [*document.problems, *problems], text
-        if not problems and not options.dialect and (setting := _SETTING.search(searched)):
+        if not problems and not options.dialect and (setting := re.search(keys.SETTING, searched)):
             self._unread.append(_place(path, searched, setting))
         if problems or not candidates or not _concerns_us(searched):
             return [], problems, text
@@ -212,12 +212,8 @@ class Linter:
         return Part(found, count, list(linted_against), read_as, self._unread)
 
 
-#: A setting in YAML, under whatever it may stand.
-_SETTING = re.compile(rb"(?m)^[ \t]*[\"']?(?P<key>recompute_(?:granularity|method|modules|num_layers))[\"']?[ \t]*:")
-
-
 def _place(path: str, data: bytes, setting: re.Match[bytes]) -> Span:
-    """Where the key of a :data:`_SETTING` stands."""
+    """Where the key of a :data:`keys.SETTING` stands."""
     before = data[: setting.start("key")]
     line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
     return Span(path, line, column, line, column + len(setting["key"]))
@@ -225,7 +221,4 @@ def _place(path: str, data: bytes, setting: re.Match[bytes]) -> Span:
 
 def _concerns_us(data: bytes) -> bool:
     """Whether a broken file is any concern of ours; a template that is yet to become YAML is none."""
-    names = (
-        rb"megatron_cfg|recompute[_-](?:granularity|method|modules|num[_-]layers|activations)|activations?_checkpoint"
-    )
-    return re.search(names, data) is not None and b"{%" not in data and b"{{" not in data
+    return re.search(keys.MEANT, data) is not None and b"{%" not in data and b"{{" not in data

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..schemas import store
 from ..schemas.contract import Contract, Guard
+from ..schemas.names import MODULES
 from ..sources.model import UNKNOWN, Site
 from . import registry
 from .finding import Finding
@@ -49,7 +50,7 @@ def check(site: Site, contract: Contract, te: str | None = None) -> Iterator[Fin
 
 def instance_of(site: Site, contract: Contract) -> dict[str, Any]:
     """What ``TransformerConfig`` gets from ``site``: its fields' values, without those that are unknown."""
-    instance = dict(contract.defaults) if site.closed else {}
+    instance = dict(contract.defaults if site.closed else contract.retired)  # nobody writes the retired ones
     for name, value in site.effective.items():
         if value is UNKNOWN or (isinstance(value, list) and UNKNOWN in value):
             instance.pop(name, None)
@@ -94,7 +95,7 @@ def _whatever_is_unknown(site: Site, contract: Contract, instance: dict[str, Any
 def _is_everywhere(guard: Guard, instance: dict[str, Any]) -> bool:
     """Whether each recent release that has the modules of a configuration refuses it for the same reason."""
     listed = instance.get("recompute_modules")
-    known = store.index()["modules"].keys() & {name for name in listed or () if isinstance(name, str)}
+    known = MODULES.keys() & {name for name in listed or () if isinstance(name, str)}
     return all(
         any((other.code, other.field) == (guard.code, guard.field) for other in contract.violations(instance))
         for contract in store.recent()

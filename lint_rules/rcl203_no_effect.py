@@ -56,7 +56,7 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
     for index, name in enumerate(modules):
         if not isinstance(name, str) or name in refused or name not in contract.modules:
             continue
-        why = _absence(site, name)
+        why = _absence(site, contract, name)
         if why:
             yield Finding(
                 "RCL203",
@@ -68,14 +68,14 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
             )
 
 
-def _absence(site: Site, module: str) -> str:
+def _absence(site: Site, contract: Contract, module: str) -> str:
     """Why the model has no such module; empty where it may have one."""
-    experts = value(site, "num_moe_experts")
+    experts = value(site, contract, "num_moe_experts")
     if module in _OF_EXPERTS and experts is None:
         return "the model is dense"
     if module == "shared_experts" and experts is not UNKNOWN:
         absent = site.effective.get("moe_shared_expert_intermediate_size", None if site.closed else UNKNOWN)
         return "" if absent is not None else "the model has no shared experts"
-    if module == "mlp" and isinstance(experts, int) and experts > 0 and value(site, "moe_layer_freq") == 1:
+    if module == "mlp" and isinstance(experts, int) and experts > 0 and value(site, contract, "moe_layer_freq") == 1:
         return "every layer is a mixture of experts"
     return ""

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..schemas import store
+from ..schemas.names import MODULES
 from ..sources.model import Span
 from ..sources.python.comments import Places, Prose, of_python, of_yaml
 from ..sources.python.query import last_name
@@ -168,7 +168,7 @@ def _is_silent(path: str, choice: Choice) -> bool:
 
 
 def _ever(choice: Choice) -> frozenset[str]:
-    return frozenset({*store.index()["modules"], *choice.contract.modules})
+    return frozenset({*MODULES, *choice.contract.modules})
 
 
 def _judge(items: list[_Item], span: Span, choice: Choice, fix: Fix | None) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from .contract import Contract, Guard, is_recompute
+from .contract import Contract, Guard
 
 
 def compare(old: Contract, new: Contract) -> list[tuple[str, list[str]]]:
@@ -29,15 +29,15 @@ def _line(guard: Guard) -> str:
 
 
 def _fields(of: Contract, without: Contract) -> list[str]:
-    names = [name for name in of.fields if is_recompute(name) and name not in without.fields]
+    names = [name for name in of.recompute if name not in without.fields]
     return [f"{name} ({of.source_of(name)})" for name in names]
 
 
 def _defaults(old: Contract, new: Contract) -> list[str]:
     return [
         f"{name}: {json.dumps(old.defaults[name])} -> {json.dumps(new.defaults[name])}"
-        for name in new.defaults
-        if is_recompute(name) and name in old.defaults and old.defaults[name] != new.defaults[name]
+        for name in new.recompute
+        if name in old.defaults and old.defaults[name] != new.defaults[name]
     ]
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ..schemas.names import MODULES
 from .files import kind_of
 from .model import Problem
 from .text import decode, read_bytes
@@ -101,11 +103,17 @@ class Reader:
 
     Paths are compared as :func:`os.path.normpath` writes them; a path stays relative where it was given so.
 
+    Args:
+        modules: the recompute modules that a file at a path may name: those of every release known, unless the caller
+            knows more of the Megatron-Core in use.
+
     Attributes:
+        modules: the same.
         memo: what dialects work out about a parent once for all who inherit from it, by path.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, modules: Callable[[str], Iterable[str]] = lambda path: MODULES) -> None:
+        self.modules = modules
         self._parents = Recent()
         self.memo = Recent()
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..contract import is_recompute
 from . import logic
 from .constraints import FALSY, Constraint, key
 from .logic import Condition
@@ -105,14 +104,13 @@ def traits(condition: list[Condition], modules: list[str], defaults: dict[str, A
     return Traits(constraints, modules, any(map(logic.requirements_of, condition)), by_default, others)
 
 
-def subject(traits: Traits) -> dict[str, Any]:
-    """The setting at which a finding is shown: the named modules, or else the most specific field that is set."""
+def subject(traits: Traits, recompute: set[str]) -> dict[str, Any]:
+    """The setting at which a finding is shown: the named modules, or else the most specific recompute field set."""
     if traits.modules:
         named = {"item": traits.modules[0]} if len(traits.modules) == 1 else {"items": traits.modules}
         return {"field": MODULES, **named}
     read = [name for name in (*_SETTINGS, *sorted(traits.others)) if traits.tests(name) and not traits.off(name)]
-    recompute = [name for name in read if is_recompute(name)]
-    return {"field": (recompute or [GRANULARITY])[0]}
+    return {"field": next((name for name in read if name in recompute), GRANULARITY)}
 
 
 def _possible(condition: Condition, known: dict[str, Any]) -> bool:

@@ -12,6 +12,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from ...schemas.names import FLAGS
+from .. import keys
 from ..model import Problem, Site
 
 if TYPE_CHECKING:  # the table is looked at for every file, YAML is loaded for those that match
@@ -47,18 +49,14 @@ class DialectModule(Protocol):
         ...
 
 
-#: What every recompute key has in it, or is.
-_RECOMPUTE = (
-    b"recompute",
-    b"checkpoint_activations",
-    b"checkpoint-activations",
-    b"saved_activations",
-    b"saved-activations",
+#: What every recompute key has in it, or is, with underscores or with dashes.
+_RECOMPUTE = tuple(
+    dict.fromkeys(name.replace("_", mark).encode() for name in (keys.WORD, *keys.WORDLESS) for mark in "_-")
 )
 _OVERRIDES = (b"activation_checkpointing", b"activations_checkpoint_")
 
 #: What every field of ``TransformerConfig`` that a Python file may name has in it, or is.
-_FIELDS = (b"recompute_", b"distribute_saved_activations")
+_FIELDS = tuple(name.encode() for name in (f"{keys.WORD}_", *keys.WORDLESS) if name not in FLAGS)
 
 #: Asked in this order; the first that recognizes a file reads it.
 DIALECTS = (

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from ..keys import RECOMPUTE_FLAGS
+from ..projects import upwards
 from ..reader import Reader
 from ..suggest import nearest
 
@@ -25,8 +26,6 @@ _OLD_SWITCH = re.compile(r"add_argument\(\s*['\"]--checkpoint-activations")
 
 #: A flag that is nearer to a known one than this is a misspelling of it.
 _TOLERANCE = 1 / 8
-#: No folder is looked for higher above a script than this.
-_HIGHEST = 12
 
 
 def is_fork(reader: Reader, path: str, flags: Iterable[str], words: Iterable[str]) -> bool:
@@ -58,17 +57,8 @@ def takes_old_switch(reader: Reader, path: str) -> bool:
 
 def _above(reader: Reader, folder: str, name: str) -> str:
     """The text of the nearest file of that name in ``folder`` or above it in the same repository, or nothing."""
-    for current in _upwards(folder):
+    for current in upwards(folder, in_repository=True):
         file = os.path.normpath(os.path.join(current, name))
         if file.startswith(current + os.sep) and os.path.isfile(file):
             return reader.document(file).text
     return ""
-
-
-def _upwards(folder: str) -> Iterator[str]:
-    for _ in range(_HIGHEST):
-        yield folder
-        parent = os.path.dirname(folder)
-        if parent == folder or os.path.exists(os.path.join(folder, ".git")):
-            return
-        folder = parent

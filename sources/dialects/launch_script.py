@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
 
-from ..keys import RECOMPUTE_FLAGS, RECOMPUTE_KEYS
+from ..keys import RECOMPUTE_FLAGS, RECOMPUTE_KEYS, WORD, WORDLESS, spelled
 from ..model import Setting, Site, Span
 from ..reader import Document, Reader
 from ..shell.flags import SWITCHES, Flag, Line, Word, settings_of, take_apart
@@ -34,9 +34,8 @@ from .megatron_args import apply, site_of
 
 #: What a script must hold before anything of it is looked at closely.
 _INTERESTING = re.compile(
-    r"--\"?(?:[\w-]*recompute\b|[\w-]*recompute_|distribute[_-]saved[_-]activations|checkpoint[_-]activations)"
-    r"|[\w.]\.(?:recompute_\w+|\w*moe_layer_recompute|distribute_saved_activations|activations_checkpoint_\w+"
-    r"|activation_checkpointing)(?:=|$)"
+    rf"--\"?(?:[\w-]*{WORD}\b|[\w-]*{WORD}_|{spelled(WORDLESS)})"
+    rf"|[\w.]\.(?:{WORD}_\w+|\w*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
 )
 
 #: Options of other programs, and of frameworks for other things, whose names hold the word (slime
@@ -90,7 +89,8 @@ def is_ours(name: str) -> bool:
 
 
 def _sites(command: Command, place: Callable[[int, int], Span], path: str, reader: Reader) -> Iterable[Site]:
-    fields = _spread(command.fields)
+    modules = reader.modules(path)
+    fields = _spread(command.fields, modules)
     words = [(_word(field, place), field) for field in fields]
     plain = [word.text or _program(field.shape) for word, field in words]
     anchor = place(command.start, command.start)
@@ -99,7 +99,7 @@ def _sites(command: Command, place: Callable[[int, int], Span], path: str, reade
     if program >= 0:  # what stands before it is for what starts it
         behind = take_apart((word, field.variable) for word, field in words[program + 1 :])
         line = line._replace(complete=behind.complete)
-    if command.is_text and not is_command_line(line):
+    if command.is_text and not is_command_line(line, modules):
         return
     if any(is_ours(flag.name) for flag in line.flags):
         yield of_flags(line, plain, anchor, path, reader)
@@ -130,13 +130,13 @@ def _word(field: Field, place: Callable[[int, int], Span]) -> Word:
     return Word(field.text, place(field.start, field.end), field.expanded, field.shape, cut)
 
 
-def _spread(fields: Iterable[Field]) -> list[Field]:
+def _spread(fields: Iterable[Field], modules: Iterable[str]) -> list[Field]:
     """The words of a command, those that are command lines themselves taken apart; none behind ``;`` or ``&&``."""
     found: list[Field] = []
     for field in fields:
         shape = field.shape
         parts = split(field) if _BLANK.search(shape) and _INTERESTING.search(shape) and _is_line(shape) else []
-        if parts and is_command_line(take_apart((_plain_word(part), part.variable) for part in parts)):
+        if parts and is_command_line(take_apart((_plain_word(part), part.variable) for part in parts), modules):
             found.extend(parts)
         else:
             found.append(field)
@@ -162,19 +162,21 @@ _RUNS = re.compile(
     r"|bash|sh|mpirun|ray|docker|primus\S*)(?:\s|$)"
 )
 
-#: A list of modules has names that are nearly one of these.
-_MODULES = ("core_attn", "gdn_norm_out", "layernorm", "mhc", "mla_up_proj", "mlp", "moe", "moe_act", "shared_experts")
 
+def is_command_line(line: Line, modules: Iterable[str]) -> bool:
+    """Whether no flag has words behind it that it does not take, as in a sentence or a usage text.
 
-def is_command_line(line: Line) -> bool:
-    """Whether no flag has words behind it that it does not take, as in a sentence or a usage text."""
+    Args:
+        line: the words.
+        modules: the recompute modules that there are; half of a list of modules must be nearly one of these.
+    """
     for flag in line.flags:
         if not is_ours(flag.name):
             continue
         if any(word.text and re.search(r"[|<>]", word.text) for word in flag.values):
             return False
         if flag.name == "recompute_modules":
-            known = [word for word in flag.values if word.text is None or nearest(word.text, _MODULES)]
+            known = [word for word in flag.values if word.text is None or nearest(word.text, modules)]
             if 2 * len(known) < len(flag.values):
                 return False
         elif len(flag.values) > (0 if flag.name in SWITCHES else 1):

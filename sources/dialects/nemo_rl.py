@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 from ..keys import RECOMPUTE_KEYS
 from ..model import UNKNOWN, Dropped, Problem, Refused, Setting, Site, Span
 from ..reader import Document, Reader
+from ..yaml.merge import merge
 from ..yaml.settings import Resolver, dotted, find, scalar_text, settings_of
-from ..yaml.tree import Entry, Mapping, Sequence, Value, scalar, span_of
+from ..yaml.tree import Mapping, Sequence, Value, scalar, span_of
 from . import Reading
 
 _SETUP = "NeMo-RL nemo_rl/models/megatron/setup.py"
@@ -151,11 +152,11 @@ def _merge(document: Document, root: Mapping, reader: Reader, chain: tuple[str, 
             problems.extend(parent.problems)
             complete = False
             continue
-        base = merge(base, merged.root, top=True)
+        base = _over(base, merged.root)
         complete = complete and merged.complete
         problems.extend(merged.problems)
     own = Mapping({name: entry for name, entry in root.entries.items() if name != "defaults"}, root.span)
-    return Merged(merge(base, own, top=True), complete, tuple(dict.fromkeys(problems)))
+    return Merged(_over(base, own), complete, tuple(dict.fromkeys(problems)))
 
 
 def _references(value: Value) -> list[tuple[str, Any]] | None:
@@ -190,29 +191,16 @@ def _missing(reference: str, path: str, node: Any, why: Problem) -> Problem:
     )
 
 
-def merge(base: Mapping, over: Mapping, *, top: bool = False) -> Mapping:
-    """``over`` merged over ``base`` as OmegaConf.merge does it; neither is changed, and what is equal is shared."""
-    if not base.entries:
-        return over
-    entries = dict(base.entries)
-    for name, entry in over.entries.items():
-        below = entries.get(name)
-        if top and isinstance(entry.value, Mapping) and _says_override(entry.value):
-            below = None
-        if below is None:
-            entries[name] = entry
-        elif isinstance(entry.value, Mapping):
-            if isinstance(below.value, Mapping):
-                entries[name] = Entry(entry.key, merge(below.value, entry.value), below)
-            else:
-                entries[name] = Entry(entry.key, entry.value, below)
-        elif isinstance(entry.value, Sequence) or entry.value.value != "???":
-            entries[name] = Entry(entry.key, entry.value, below)
-    return Mapping(entries, over.span)
+def _over(base: Mapping, over: Mapping) -> Mapping:
+    """``over`` merged over ``base``; a mapping at the top that says ``_override_`` replaces the one below it."""
+    replaced = {name for name, entry in over.entries.items() if _says_override(entry.value)}
+    if replaced:
+        base = Mapping({name: entry for name, entry in base.entries.items() if name not in replaced}, base.span)
+    return merge(base, over)
 
 
-def _says_override(mapping: Mapping) -> bool:
-    marker = mapping.entries.get("_override_")
+def _says_override(value: Value) -> bool:
+    marker = value.entries.get("_override_") if isinstance(value, Mapping) else None
     return marker is not None and not isinstance(marker.value, (Mapping, Sequence)) and bool(scalar(marker.value))
 
 

@@ -25,6 +25,7 @@ import re
 from typing import Any, NamedTuple
 
 from ..model import UNKNOWN, Problem, Refused, Setting, Site, Span
+from ..projects import upwards
 from ..reader import Document, Reader
 from ..shell.flags import number
 from ..yaml.search import child, text_at
@@ -172,19 +173,14 @@ def _preset(document: Document, reader: Reader, module: Mapping, key: str, folde
 
 
 def _configs(path: str) -> str | None:
-    """The nearest ``primus/configs`` at or above the file."""
-    folder = os.path.dirname(os.path.abspath(path))
-    for up in range(12):
+    """The nearest ``primus/configs`` at or above the file, also above its repository: Primus holds others."""
+    for up, folder in enumerate(upwards(os.path.dirname(os.path.abspath(path)))):
         found = os.path.join(folder, "primus", "configs")
         if os.path.isdir(found):
             # as the file itself is named, so that a file that is linted too is known to be the same
             parts = [os.path.dirname(path) or ".", *[os.pardir] * up, "primus", "configs"]
             relative = os.path.normpath(os.path.join(*parts))
             return relative if os.path.isdir(relative) else found
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return None
-        folder = parent
     return None
 
 

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from ..keys import WORD, WORDLESS, spelled
 from ..model import Site, Span
 from ..python.query import last_name
 from ..python.tree import Node, Python
@@ -24,7 +25,7 @@ from ..shell.flags import Word, take_apart
 from . import Reading
 from .launch_script import is_command_line, is_ours, of_flags
 
-_NEEDLES = re.compile(r"--(?:[\w-]*recompute|distribute[-_]saved[-_]activations|checkpoint[-_]activations)")
+_NEEDLES = re.compile(rf"--(?:[\w-]*{WORD}|{spelled(WORDLESS)})")
 _PROGRAM = re.compile(r"(?:\S+=\S*\s+)*(?:--|python|torchrun|accelerate\s|deepspeed\s|megatron\s|\S*/python)")
 _UNKNOWN = "\0"
 #: A string with a flag behind other words is a command line, or a part of one, by itself.
@@ -146,7 +147,9 @@ def _words(python: Python, node: ast.AST, text: str) -> Iterator[tuple[Word, str
 
 def _site(python: Python, words: _Words, anchor: Span, reader: Reader) -> Iterator[Site]:
     line = take_apart(words)
-    if not any(is_ours(flag.name) for flag in line.flags) or not is_command_line(line):
+    if not any(is_ours(flag.name) for flag in line.flags):
+        return
+    if not is_command_line(line, reader.modules(python.path)):
         return
     texts = [word.text or "" for word, _ in words]
     start = anchor._replace(end_line=anchor.line, end_column=anchor.column)

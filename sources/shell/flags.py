@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from ..keys import SCALARS
 from ..model import UNKNOWN, Setting, Span
 
 
@@ -131,7 +132,7 @@ SWITCHES = frozenset(
 )
 
 #: Flags that always take one.
-_VALUED = frozenset({"recompute_granularity", "recompute_method", "recompute_num_layers"})
+_VALUED = SCALARS
 
 #: Variables that are named so hold flags and not the value of one.
 _HOLDS_FLAGS = re.compile(

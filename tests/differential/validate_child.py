@@ -19,7 +19,7 @@ import warnings
 from typing import Any
 
 from recompute_lint import ConfigFinding, findings
-from recompute_lint.schemas.contract import is_recompute
+from recompute_lint.schemas import store
 
 from .child import pretend_version
 from .harness import recompute_off, shipped_contract
@@ -35,6 +35,7 @@ def main(root: str, release: str, count: int) -> None:
     utils = importlib.import_module("megatron.core.utils")
     kind = module.TransformerConfig
     contract = shipped_contract(release)
+    recompute = store.load(release).recompute
     sampler = Sampler(contract, [field.name for field in dataclasses.fields(kind)], 0)
     chance = random.Random(0)
     counted = rejected = 0
@@ -48,7 +49,7 @@ def main(root: str, release: str, count: int) -> None:
             continue
         counted += 1
         for name, value in config.items():
-            if is_recompute(name):
+            if name in recompute:
                 setattr(made, name, value)
         real = _construct(kind, config)
         raised = isinstance(real, Exception)
