@@ -14,15 +14,26 @@ from ..schemas.choose import Choice, choose
 from ..schemas.detect import project_root
 from ..sources import dialects, keys
 from ..sources.files import kind_of, matches_any, walk
-from ..sources.model import Problem, Site, Span
+from ..sources.model import Finding, Site, Span
 from ..sources.text import is_utf16, read_bytes
-from .diagnostics import Raw, raw_finding, raw_problem
+from .diagnostics import Raw
 from .options import Configurations, Options, UsageError
 from .report import Report, Reporter
 
 if TYPE_CHECKING:
-    from ..lint_rules.finding import Finding
     from ..sources.reader import Document, Reader
+
+
+class Content(NamedTuple):
+    """What there is to check in one file."""
+
+    sites: list[Site]
+    #: What is wrong with the file itself.
+    problems: list[Finding]
+    #: The file, where a rule may look at its Python or its comments.
+    text: Document | None = None
+    #: Whether it is YAML with recompute settings that no dialect took for its own.
+    unread: bool = False
 
 
 class Part(NamedTuple):
@@ -56,7 +67,6 @@ class Linter:
         self._cache = cache
         self._choices: dict[tuple[str, str], Choice] = {}
         self._roots: dict[str, str] = {}
-        self._unread: list[str] = []
 
     @cached_property
     def _reader(self) -> Reader:
@@ -99,40 +109,40 @@ class Linter:
         for path, content in given.items():
             self._reader.put(path, content)
 
-    def sites(self, path: str, data: bytes | None = None) -> tuple[list[Site], list[Problem]]:
+    def sites(self, path: str, data: bytes | None = None) -> tuple[list[Site], list[Finding]]:
         """The sites of a file, and what is wrong with the file itself.
 
         Args:
             path: the file.
             data: its content; None to read it.
         """
-        return self._look(path, data)[:2]
+        content = self._look(path, data)
+        return content.sites, content.problems
 
-    def _look(self, path: str, data: bytes | None) -> tuple[list[Site], list[Problem], Document | None]:
-        """The sites and problems of a file, and the file itself where a rule may look at its Python or comments."""
+    def _look(self, path: str, data: bytes | None) -> Content:
+        """Read a file, as far as it may have anything to check."""
         content = read_bytes(path) if data is None else data
-        if isinstance(content, Problem):
-            return [], [content], None
+        if isinstance(content, Finding):
+            return Content([], [content])
         options = self._configurations.for_file(path)
         searched = content.decode("utf-16", "replace").encode() if is_utf16(content) else content
         kind = kind_of(path, searched) or "yaml"
         candidates = dialects.candidates(searched, kind, options.dialect)
         concerns = keys.concerns(searched, kind, options.extend_recompute_keys)
         if not candidates and not concerns:
-            return [], [], None
+            return Content([], [])
         document = self._reader.linted(path, content)
         reading = dialects.read(document, self._reader, candidates, forced=bool(options.dialect))
-        sites, problems = [self._with_facts(site, options) for site in reading.sites], reading.problems
-        text = document if concerns else None
+        sites = [self._with_facts(site, options) for site in reading.sites]
+        found = Content(sites, reading.problems, document if concerns else None)
         if kind != "yaml":
-            return sites, problems, text
+            return found
         if sites:
-            return sites, [*document.problems, *problems], text
-        if not problems and not options.dialect and _SETTING.search(searched):
-            self._unread.append(path)
-        if problems or not candidates or not _concerns_us(searched):
-            return [], problems, text
-        return [], [problem for problem in document.problems if problem.code != "RCL205"], text
+            return found._replace(problems=[*document.problems, *reading.problems])
+        unread = not reading.problems and not options.dialect and _SETTING.search(searched) is not None
+        if reading.problems or not candidates or not _concerns_us(searched):
+            return found._replace(unread=unread)
+        return found._replace(problems=document.obstacles, unread=unread)
 
     def _in_text(self, document: Document, options: Options) -> Iterator[Finding]:
         """What the rules for Python and for comments find."""
@@ -217,16 +227,19 @@ class Linter:
         found: list[Raw] = []
         read_as: list[str] = []
         judged_by: dict[str, None] = {}
+        unread: list[str] = []
         count = 0
-        self._unread = []
         for path in paths:
-            sites, problems, text = self._look(path, given.get(path))
+            content = self._look(path, given.get(path))
+            sites, text = content.sites, content.text
             count += len(sites)
+            if content.unread:
+                unread.append(path)
             if sites:
                 places = ", ".join(site.path or "the whole file" for site in sites)
                 read_as.append(f"{path}: {sites[0].dialect}, {places}")
             anchor = sites[0].anchor if sites else Span(path, 1, 1, 1, 1)
-            found.extend(raw_problem(path, anchor, problem) for problem in problems)
+            found.extend(Raw(path, anchor, problem) for problem in content.problems)
             if not sites and text is None:
                 continue
             options = self.options_for(path)
@@ -236,8 +249,8 @@ class Linter:
                 found.extend(Raw(path, anchor, finding) for finding in self._in_text(text, options))
             for site in sites:
                 findings = check(site, choice.contract, options.te or None)
-                found.extend(raw_finding(site, finding) for finding in findings)
-        return Part(found, count, list(judged_by), read_as, self._unread)
+                found.extend(Raw(site.file, site.anchor, finding) for finding in findings)
+        return Part(found, count, list(judged_by), read_as, unread)
 
 
 def _beside(path: str) -> str:
