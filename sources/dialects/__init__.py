@@ -122,7 +122,7 @@ DIALECTS = (
     Dialect("megatron-lm", "megatron_lm", _RECOMPUTE, program=r".*"),
     Dialect("transformer-config", "transformer_config", _RECOMPUTE),
     Dialect("launch-script", "launch_script", (*_RECOMPUTE, *_OVERRIDES), "script"),
-    Dialect("python-flags", "python_flags", _RECOMPUTE, "python", beside=True),
+    Dialect("python-flags", "python_flags", (*_RECOMPUTE, b"activations_checkpoint_"), "python", beside=True),
     Dialect("python", "python_literals", _FIELDS, "python"),
 )
 

@@ -167,8 +167,7 @@ def of_flags(line: Line, anchor: Span, path: str, reader: Reader) -> Iterator[Si
     """
     if any(is_recompute(flag.name) for flag in line.flags):
         settings = settings_of(flag for flag in line.flags if _FLAG_NAME.match(flag.name))
-        program = next((word.rpartition("/")[2] for word in line.texts if word.endswith(".py")), "")
-        given = Given(settings, path, program, anchor, complete=line.complete, flags=True, line=line)
+        given = Given(settings, path, "", anchor, complete=line.complete, flags=True, line=line)
         yield load(of_program(line.texts)).site(given, reader)
 
 

@@ -60,7 +60,9 @@ def site(given: Given, reader: Reader) -> Site:
             settings = {name: setting for name, setting in settings.items() if name != "checkpoint_activations"}
         settings = {name: setting for name, setting in settings.items() if name in flags}
         complete = False
-    return megatron_args.site(given._replace(settings=settings, complete=complete), "megatron-lm", spelling="-")
+    program = next((word.rpartition("/")[2] for word in words if word.endswith(".py")), "")
+    given = given._replace(settings=settings, complete=complete, path=program)
+    return megatron_args.site(given, "megatron-lm", spelling="-")
 
 
 def _of_arguments(path: str, name: str, mapping: Mapping) -> Site:
