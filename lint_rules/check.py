@@ -63,13 +63,7 @@ def _on(what: str) -> list[ModuleType]:
 
 def instance_of(site: Site, contract: Contract) -> dict[str, Any]:
     """What ``TransformerConfig`` gets from ``site``: its fields' values, without those that are unknown."""
-    site = site._replace(defaults=contract.defaults)
-    values = ((name, site.value(name)) for name in (*contract.defaults, *site.effective))
-    return {
-        name: value
-        for name, value in values
-        if value is not UNKNOWN and not (isinstance(value, list) and UNKNOWN in value)
-    }
+    return site.known(contract.defaults)
 
 
 def _known(site: Site, contract: Contract, judged: set[str]) -> dict[str, Any]:

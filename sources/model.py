@@ -142,6 +142,15 @@ class Site(NamedTuple):
             return self.effective[field]
         return self.defaults.get(field, UNKNOWN) if self.closed else UNKNOWN
 
+    def known(self, defaults: Mapping[str, Any]) -> dict[str, Any]:
+        """Every field whose value is known as a whole, with the value; ``defaults`` are those of absent ones."""
+        values = {**defaults, **self.effective} if self.closed else self.effective
+        return {
+            name: value
+            for name, value in values.items()
+            if value is not UNKNOWN and not (isinstance(value, list) and UNKNOWN in value)
+        }
+
     def origin(self, field: str) -> Setting | None:
         """The setting that gives ``field`` its effective value, or None when no file sets it."""
         return self.origins.get(field) or self.settings.get(field)
