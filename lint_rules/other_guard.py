@@ -1,4 +1,4 @@
-"""Report a guard about recomputation as such (RCL109, RCL199)."""
+"""Report a guard about recomputation as such."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from typing import Any
 
 from ..schemas import store
 from ..schemas.contract import Contract
-from ..sources.model import UNKNOWN, Site, Span
+from ..sources.model import Site, Span
 from .finding import Example, Finding
 from .wording import at, involved, item_span
 
@@ -77,23 +77,18 @@ _UNEVEN = (
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
     """At most one finding for each line of the table."""
-    granularity = site.effective.get("recompute_granularity")
+    granularity = site.value("recompute_granularity")
     release = _release(contract)
     if granularity == "full":
         yield from _uneven_chunks(site, contract, release)
-        yield from _prediction_layers(site, contract, release)
+        yield from _prediction_layers(site, release)
     elif granularity == "selective":
-        yield from _returned_bias(site, contract, release)
+        yield from _returned_bias(site, release)
 
 
 def _release(contract: Contract) -> tuple[int, ...]:
     """What to compare releases by; a source tree that has no number is newer than all of them."""
     return store.version_key(contract.version) if contract.version[:1].isdigit() else (999,)
-
-
-def value(site: Site, contract: Contract, field: str) -> Any:
-    """What a field is; UNKNOWN at an open site where nothing tells."""
-    return site.effective.get(field, contract.default(field) if site.closed else UNKNOWN)
 
 
 def _layout(site: Site, contract: Contract, field: str) -> Any:
@@ -104,8 +99,8 @@ def _layout(site: Site, contract: Contract, field: str) -> Any:
 
 
 def _uneven_chunks(site: Site, contract: Contract, release: tuple[int, ...]) -> Iterator[Finding]:
-    size = site.effective.get("recompute_num_layers")
-    if site.effective.get("recompute_method") == "uniform" and type(size) is int and size < 1:
+    size = site.value("recompute_num_layers")
+    if site.value("recompute_method") == "uniform" and type(size) is int and size < 1:
         yield Finding(
             "RCL112",
             f"recompute_num_layers is {size}, and chunks of so many layers never come to an end",
@@ -114,7 +109,7 @@ def _uneven_chunks(site: Site, contract: Contract, release: tuple[int, ...]) -> 
             "write 1 or more",
             involved(site, ("recompute_num_layers", "recompute_method")),
         )
-    if release >= (0, 17) or site.effective.get("recompute_method") != "uniform":
+    if release >= (0, 17) or site.value("recompute_method") != "uniform":
         return
     if not isinstance(size, int) or not _whole(size) or size == 1:
         return
@@ -133,7 +128,7 @@ def _uneven_chunks(site: Site, contract: Contract, release: tuple[int, ...]) -> 
 
 def _stage(site: Site, contract: Contract) -> int | None:
     """How many layers each part of the model has that runs as one block; None where that is not known."""
-    layers, stages = value(site, contract, "num_layers"), value(site, contract, "pipeline_model_parallel_size")
+    layers, stages = site.value("num_layers"), site.value("pipeline_model_parallel_size")
     uneven = any(_layout(site, contract, field) not in (None, False) for field in _UNEVEN)
     if uneven or not _whole(layers) or not _whole(stages):
         return None
@@ -154,11 +149,11 @@ def _whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-def _prediction_layers(site: Site, contract: Contract, release: tuple[int, ...]) -> Iterator[Finding]:
-    depths = value(site, contract, "mtp_num_layers")
+def _prediction_layers(site: Site, release: tuple[int, ...]) -> Iterator[Finding]:
+    depths = site.value("mtp_num_layers")
     if release < (0, 14) or not _whole(depths):
         return
-    method, size = site.effective.get("recompute_method"), site.effective.get("recompute_num_layers")
+    method, size = site.value("recompute_method"), site.value("recompute_num_layers")
     if (0, 18) <= release < (0, 19):
         yield Finding(
             "RCL112",
@@ -198,14 +193,13 @@ def _prediction_layers(site: Site, contract: Contract, release: tuple[int, ...])
         )
 
 
-def _returned_bias(site: Site, contract: Contract, release: tuple[int, ...]) -> Iterator[Finding]:
-    modules = site.effective.get("recompute_modules")
+def _returned_bias(site: Site, release: tuple[int, ...]) -> Iterator[Finding]:
+    modules = site.value("recompute_modules")
     if release < (0, 12) or not isinstance(modules, list) or "mlp" not in modules:
         return
-    in_low_precision = any(value(site, contract, name) is not None for name in ("fp8", "fp4"))
-    if in_low_precision or value(site, contract, "add_bias_linear") is not True:
+    if site.value("add_bias_linear") is not True or any(site.value(name) is not None for name in ("fp8", "fp4")):
         return
-    if value(site, contract, "num_moe_experts") is not None and value(site, contract, "moe_layer_freq") == 1:
+    if site.value("num_moe_experts") is not None and site.value("moe_layer_freq") == 1:
         return  # no layer has a dense MLP
     yield Finding(
         "RCL112",
@@ -219,5 +213,5 @@ def _returned_bias(site: Site, contract: Contract, release: tuple[int, ...]) -> 
 
 def _item(site: Site, module: str) -> Span:
     setting = site.origin("recompute_modules")
-    modules = site.effective["recompute_modules"]
+    modules = site.value("recompute_modules")
     return item_span(setting, modules.index(module)) if setting else site.anchor

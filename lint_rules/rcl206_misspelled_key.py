@@ -83,7 +83,7 @@ def _close(name: str, meant: frozenset[str], contract: Contract) -> str | None:
 def _rename(setting: Setting, name: str, site: Site) -> Fix:
     old = quotable(setting.name).replace("_", "[-_]")
     edit = Edit(setting.key, name.replace("_", site.spelling), old, quoted=True)
-    return Fix(f"Rename to {name}", (edit,), safe=False)
+    return Fix(f"Rename to {name}", (edit,), safe=False, changes=2)
 
 
 @lru_cache(maxsize=4096)

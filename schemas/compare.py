@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from .contract import Contract, Guard
+from .derivation.classify import UNKNOWN_MODULE
 
 
 def compare(old: Contract, new: Contract) -> list[tuple[str, list[str]]]:
@@ -57,7 +58,9 @@ def _guards(old: Contract, new: Contract) -> tuple[list[Guard], list[Guard], lis
                 left.remove(twin)
                 right.remove(guard)
     changed = [
-        (before, after) for before, after in pairs if before.condition != after.condition and before.code != "RCL106"
+        (before, after)
+        for before, after in pairs
+        if before.condition != after.condition and before.code != UNKNOWN_MODULE
     ]
     return right, left, sorted(changed, key=lambda pair: new.guards.index(pair[1]))
 

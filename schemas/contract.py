@@ -99,13 +99,18 @@ class Contract:
         return {name: field["default"] for name, field in self.fields.items() if "default" in field}
 
     @cached_property
+    def every_default(self) -> dict[str, Any]:
+        """:attr:`defaults`, and those of fields that no guard looks at, where they are not null."""
+        return {**self.schema.get("x-defaults", {}), **self.defaults}
+
+    @cached_property
     def retired(self) -> dict[str, Any]:
         """The defaults of the fields that a guard looks at and that Megatron-Core's source calls deprecated."""
         return {name: self.defaults[name] for name, field in self.fields.items() if field.get("deprecated")}
 
     def default(self, field: str) -> Any:
         """Megatron-Core's default of any field of its configuration; None where it has none, or no such field."""
-        return self.defaults.get(field, self.schema.get("x-defaults", {}).get(field))
+        return self.every_default.get(field)
 
     def source_of(self, field: str) -> str:
         """Where ``field`` is declared."""

@@ -157,7 +157,7 @@ def _named_modules(conditions: list[Condition], words: str) -> list[str]:
 def _modules(branches: list[dict[str, Any]]) -> list[str]:
     """The recompute modules that the guard on unknown ones allows."""
     for branch in branches:
-        if branch["x-rule"] == "RCL106":
+        if branch["x-rule"] == classify.UNKNOWN_MODULE:
             for part in _walk(branch["not"]):
                 outside = part.get("contains", {}).get("not", {}).get("enum")
                 if outside:
@@ -177,7 +177,7 @@ def _walk(schema: Any) -> list[dict[str, Any]]:
 def _property(info: FieldInfo, branches: list[dict[str, Any]]) -> dict[str, Any]:
     """The schema of a field; MCore states the values of a plain ``str`` only where it refuses others."""
     schema = dict(info.schema)
-    code = {classify.GRANULARITY: "RCL101", classify.METHOD: "RCL102"}.get(info.name)
+    code = {classify.GRANULARITY: classify.INVALID_GRANULARITY, classify.METHOD: classify.INVALID_METHOD}.get(info.name)
     refusals = [branch for branch in branches if branch["x-rule"] == code]
     if refusals and "enum" not in schema:
         for part in _walk(refusals[0]["not"]["properties"][info.name]):

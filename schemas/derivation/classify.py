@@ -15,6 +15,9 @@ METHOD = "recompute_method"
 NUM_LAYERS = "recompute_num_layers"
 MODULES = "recompute_modules"
 
+#: The codes of the guards that say which values there are.
+INVALID_GRANULARITY, INVALID_METHOD, UNKNOWN_MODULE = "RCL101", "RCL102", "RCL106"
+
 #: The fields that switch recompute on or say how, from the most specific setting to the least.
 _SETTINGS = (MODULES, "moe_layer_recompute", "distribute_saved_activations", NUM_LAYERS, METHOD, GRANULARITY)
 
@@ -66,12 +69,12 @@ class Traits:
 
 #: Rule code, and what a guard of that code tests. The first that fits is taken.
 _CODES: tuple[tuple[str, Callable[[Traits], Any]], ...] = (
-    ("RCL101", lambda t: t.only(GRANULARITY) and t.not_among(GRANULARITY)),
-    ("RCL102", lambda t: t.only(GRANULARITY, METHOD) and t.not_among(METHOD)),
+    (INVALID_GRANULARITY, lambda t: t.only(GRANULARITY) and t.not_among(GRANULARITY)),
+    (INVALID_METHOD, lambda t: t.only(GRANULARITY, METHOD) and t.not_among(METHOD)),
     ("RCL103", lambda t: t.only(GRANULARITY, METHOD) and t.missing(METHOD)),
     ("RCL104", lambda t: t.only(GRANULARITY, NUM_LAYERS) and t.missing(NUM_LAYERS)),
     ("RCL105", lambda t: t.only(GRANULARITY, NUM_LAYERS) and t.set(NUM_LAYERS)),
-    ("RCL106", lambda t: not t.others and t.unknown_items(MODULES)),
+    (UNKNOWN_MODULE, lambda t: not t.others and t.unknown_items(MODULES)),
     ("RCL107", lambda t: t.modules and (t.requires or t.by_default)),
     ("RCL108", lambda t: t.modules),
     ("RCL109", lambda t: any(t.tests(name) for name in _SETTINGS) and len(t.constraints) > 1),
