@@ -44,7 +44,7 @@ def main(root: str, release: str, count: int) -> None:
         config = sampler.near(chance.choice(contract["allOf"])) if chance.random() < 0.7 else sampler.anywhere()
         te = config.pop(TRANSFORMER_ENGINE, None)
         pretend_version(te, utils, module)
-        made = _construct(kind, recompute_off(config))
+        made = _construct(kind, recompute_off(config, contract))
         if isinstance(made, Exception):
             continue
         counted += 1
