@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..sources.model import Setting, Span
+
+if TYPE_CHECKING:
+    from ..sources.python.rewriting import Rewrite
 
 
 class Edit(NamedTuple):
@@ -29,6 +32,8 @@ class Fix(NamedTuple):
     edits: tuple[Edit, ...]
     #: Whether it can only do what the author meant. A fix that is not safe needs ``--unsafe-fixes``.
     safe: bool
+    #: What makes the edits of a Python file, once somebody asks for them; goes before those that are there already.
+    rewrite: Rewrite | None = None
 
 
 class Finding(NamedTuple):

@@ -7,7 +7,7 @@ import ast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recompute_lint.hooks.fix import apply
+from recompute_lint.hooks.fix import apply, resolved
 from recompute_lint.lint_rules import python_check
 from recompute_lint.schemas import store
 from recompute_lint.schemas.choose import Choice
@@ -93,7 +93,8 @@ def test_fixes(expressions):
     text = module(expressions)
     ast.parse(text)
     found = findings(text)
-    fixes = [finding.fix for finding in found if finding.fix is not None]
+    fixes = [resolved(finding.fix, text) for finding in found if finding.fix is not None]
+    assert None not in fixes
     fixed, count = apply(text, fixes)
     assert count == len(fixes)
     ast.parse(fixed)
