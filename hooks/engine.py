@@ -15,7 +15,7 @@ from ..schemas.detect import project_root
 from ..sources import dialects, keys
 from ..sources.files import kind_of, matches_any, walk
 from ..sources.model import Problem, Site, Span
-from ..sources.text import is_utf16, read_bytes
+from ..sources.text import is_utf16, read_bytes, too_deep
 from .diagnostics import Raw, raw_finding, raw_problem
 from .options import Configurations, Options, UsageError
 from .report import Report, Reporter
@@ -121,7 +121,10 @@ class Linter:
         if not candidates and not concerns:
             return [], [], None
         document = self._reader.linted(path, content)
-        reading = dialects.read(document, self._reader, candidates, forced=bool(options.dialect))
+        try:
+            reading = dialects.read(document, self._reader, candidates, forced=bool(options.dialect))
+        except RecursionError:
+            return [], [too_deep(path)], None
         sites, problems = [self._with_facts(site, options) for site in reading.sites], reading.problems
         text = document if concerns else None
         if kind != "yaml":
@@ -145,7 +148,11 @@ class Linter:
         extras = python_check.Extras(
             options.extend_recompute_keys, options.extend_validators, options.parameter_defaults
         )
-        yield from python_check.check(document, choice, extras)
+        try:
+            yield from list(python_check.check(document, choice, extras))
+        except RecursionError:
+            code, message, span, note, help = too_deep(document.path)
+            yield python_check.Finding(code, message, span, note, help)
 
     def _with_facts(self, site: Site, options: Options) -> Site:
         """The site with what is known of its model: from the options, or from a ``config.json`` beside the recipe."""

@@ -252,9 +252,7 @@ def _arguments(call: ast.Call) -> list[ast.expr]:
 
 def _binds(*lost: ast.expr) -> bool:
     """Whether something that a fix leaves out does more than to give a value."""
-    return any(
-        isinstance(node, (ast.NamedExpr, ast.Yield, ast.YieldFrom)) for one in lost for node in ast.walk(one)
-    )
+    return any(isinstance(node, (ast.NamedExpr, ast.Yield, ast.YieldFrom)) for one in lost for node in ast.walk(one))
 
 
 def _fix(rewrite: PlainRead, *, safe: bool) -> Fix:

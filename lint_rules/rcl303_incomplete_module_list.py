@@ -309,7 +309,11 @@ def _prose_fix(items: list[_Item], found: ModuleList, prose: Prose, choice: Choi
             edits[0] = Edit(deletion, added)
         else:
             edits.append(Edit(deletion, ""))
-    message = "Correct the list" if len(edits) > 1 or edits[0].span.column != edits[0].span.end_column else "Complete the list"
+    message = (
+        "Correct the list"
+        if len(edits) > 1 or edits[0].span.column != edits[0].span.end_column
+        else "Complete the list"
+    )
     return Fix(message, tuple(edits), prose.is_comment)
 
 

@@ -86,6 +86,16 @@ def unreadable(path: str, why: str) -> Problem:
     return Problem("RCL904", f"cannot be read: {why}", Span(path, 1, 1, 1, 1))
 
 
+def too_deep(path: str, line: int = 1) -> Problem:
+    """The RCL905 for a Python file that nests too deeply to be read."""
+    return Problem(
+        "RCL905",
+        "not valid Python: it is nested too deeply",
+        Span(path, line, 1, line, 1),
+        help="split the statement or the chain of elif, or leave the file out with --exclude",
+    )
+
+
 def split_lines(text: str) -> list[str]:
     """The lines of ``text`` without their ends, as editors number them."""
     return _LINE_BREAK.split(text) if "\r" in text else text.split("\n")

@@ -60,7 +60,11 @@ def _promised(node: ast.expr, rewrite: Rewrite, python: Python) -> ast.expr:
         return _changed(node, rewrite, python)
     part: Any = node
     if rewrite.part:
-        part = node.values[0] if rewrite.part == "left" and isinstance(node, ast.BoolOp) else getattr(node, rewrite.part, None)
+        part = (
+            node.values[0]
+            if rewrite.part == "left" and isinstance(node, ast.BoolOp)
+            else getattr(node, rewrite.part, None)
+        )
     if not rewrite.form:
         return part
     return _without_default(part, rewrite) if isinstance(part, ast.Call) else node

@@ -32,7 +32,7 @@ _TOKEN = re.compile(
 _EXPRESSION = re.compile(r"\{((?:[^{}]|\{[^{}]*\})*)\}")
 
 
-def too_deep(text: str, deepest: int = DEEPEST) -> int | None:
+def first_too_deep(text: str, deepest: int = DEEPEST) -> int | None:
     """Where ``text`` nests too deeply, estimated without parsing it: never too low, and hardly too high.
 
     Within an expression brackets, operators, conditions and strings that are joined count; around it blocks, and chains

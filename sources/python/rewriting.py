@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ..model import Span
 from ..text import line_starts
-from .nesting import too_deep
+from .nesting import first_too_deep
 
 if TYPE_CHECKING:
     from .tree import Python
@@ -64,7 +64,7 @@ def edit(text: str, rewrite: Rewrite) -> tuple[Span, str] | None:
     span = rewrite.span
     start, end = starts[span.line - 1] + span.column - 1, starts[span.end_line - 1] + span.end_column - 1
     old = text[start:end]
-    if too_deep(old) is not None:
+    if first_too_deep(old) is not None:
         return None
     from . import transformations
 

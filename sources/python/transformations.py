@@ -49,6 +49,7 @@ def _without_default(call: cst.Call, rewrite: PlainRead) -> Any:
             items[-1] = items[-1]._replace(comma=items[-1].comma.with_changes(whitespace_after=_NOTHING))
         else:
             tail = last.whitespace_after_arg
+            items[-1] = items[-1]._replace(node=last.with_changes(whitespace_after_arg=_NOTHING))
         head, items, tail = _removed(call.whitespace_before_args, items, tail, rewrite.argument)
         made = [item.node.with_changes(comma=item.comma or _DEFAULT, whitespace_after_arg=_NOTHING) for item in items]
         if items[-1].comma is not None:
@@ -257,7 +258,9 @@ def _extended(
     if vertical:
         first = down[0]
         plain = cst.TrailingWhitespace(whitespace=_NOTHING, newline=first.first_line.newline)
-        gap: Any = cst.ParenthesizedWhitespace(first_line=plain, indent=False, last_line=cst.SimpleWhitespace(_pad(first)))
+        gap: Any = cst.ParenthesizedWhitespace(
+            first_line=plain, indent=False, last_line=cst.SimpleWhitespace(_pad(first))
+        )
     else:
         straight = [gap for gap in gaps if not isinstance(gap, cst.ParenthesizedWhitespace)]
         gap = straight[-1] if straight else cst.SimpleWhitespace(" ")

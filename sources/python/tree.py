@@ -18,8 +18,8 @@ from typing import NamedTuple, TypeAlias
 
 from ..keys import FIELDS, SWITCH
 from ..model import Problem, Span
-from ..text import line_starts, split_lines
-from .nesting import too_deep
+from ..text import line_starts, split_lines, too_deep
+from .nesting import first_too_deep
 
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 Scope: TypeAlias = "Function | ast.Module"
@@ -194,28 +194,18 @@ def _second_reader(path: str, text: str, error: Exception | None) -> Python | Pr
         before = split_lines(text[: text.index("\0")])
         return _invalid(path, text, error, len(before), len(before[-1]) + 1)
     if isinstance(error, (RecursionError, MemoryError)):
-        return nested_too_deeply(path)
-    deep = too_deep(text)
+        return too_deep(path)
+    deep = first_too_deep(text)
     if deep is not None and isinstance(error, SyntaxError) and not _is_newer(error):
         return _invalid(path, text, error, 1, 1)
     if deep is not None:
-        return nested_too_deeply(path, bisect_right(line_starts(text), deep))
+        return too_deep(path, bisect_right(line_starts(text), deep))
     from .cst import Unreadable, read
 
     try:
         return Python(path, text, read(text), in_bytes=False)
     except Unreadable as second:
         return _invalid(path, text, error, second.line, second.column)
-
-
-def nested_too_deeply(path: str, line: int = 1) -> Problem:
-    """The RCL905 for a file that no parser of this Python can read for its depth."""
-    return Problem(
-        "RCL905",
-        "not valid Python: it is nested too deeply",
-        Span(path, line, 1, line, 1),
-        help="split the statement or the chain of elif, or leave the file out with --exclude",
-    )
 
 
 def _invalid(path: str, text: str, error: Exception | None, line: int, column: int) -> Problem:
@@ -244,7 +234,9 @@ def _are_keys_misplaced(python: Python) -> bool:
     The node is right where the text at its place, parsed by itself, gives the node, and the f-string has it once.
     """
     return any(
-        isinstance(node, ast.FormattedValue) and any(map(_names_key, ast.walk(node.value))) and not _is_placed(python, here)
+        isinstance(node, ast.FormattedValue)
+        and any(map(_names_key, ast.walk(node.value)))
+        and not _is_placed(python, here)
         for here in python.near()
         for node in here[:1]
     )
@@ -265,5 +257,5 @@ def _is_placed(python: Python, here: Node) -> bool:
         return False
     try:
         return ast.dump(ast.parse(f"({text})", mode="eval").body) == ast.dump(value)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError):
         return False
