@@ -231,11 +231,13 @@ LAYOUTS = {
     ),
     "a list without a bracket": (
         "VALID_RECOMPUTE_MODULES = 'core_attn', 'mlp'\n",
-        "VALID_RECOMPUTE_MODULES = 'core_attn', 'mlp', 'moe_act', 'layernorm', 'mla_up_proj', 'moe', 'shared_experts'\n",
+        "VALID_RECOMPUTE_MODULES = 'core_attn', 'mlp', 'moe_act', 'layernorm', 'mla_up_proj', 'moe', "
+        "'shared_experts'\n",
     ),
     "a tuple of one": (
         'VALID_RECOMPUTE_MODULES = ("core_attn",)\n',
-        'VALID_RECOMPUTE_MODULES = ("core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts")\n',
+        'VALID_RECOMPUTE_MODULES = ("core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", '
+        '"shared_experts")\n',
     ),
     "a list in a comment over lines": (
         "# Valid recompute_modules: core_attn, mlp, foo,\n#   moe, moe_act, layernorm, mla_up_proj, shared_experts.\n",
@@ -250,7 +252,7 @@ def lint(data: bytes, path: str = "a.py") -> list[Diagnostic]:
 
 
 def fix_all(data: bytes) -> bytes:
-    """The file after as many rounds as there is something to fix, each of which fixes all that is said to be fixable."""
+    """The file after as many rounds as there is something to fix. What is said to be fixable is fixed in the end."""
     for _ in range(4):
         found = lint(data)
         fixable = [one for one in found if one.fix is not None]
