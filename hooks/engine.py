@@ -14,7 +14,7 @@ from ..sources import dialects, facts, keys
 from ..sources.files import kind_of, matches_any, walk
 from ..sources.model import Finding, Site, Span
 from ..sources.reader import Document, Reader
-from ..sources.text import is_utf16, read_bytes
+from ..sources.text import is_utf16, read_bytes, too_deep
 from .contracts import Contracts
 from .diagnostics import Raw
 from .options import Configurations, Options
@@ -116,7 +116,10 @@ class Linter:
         if not candidates and not concerns:
             return Content([], [])
         document = self._reader.linted(path, content)
-        reading = dialects.read(document, self._reader, candidates, forced=bool(options.dialect))
+        try:
+            reading = dialects.read(document, self._reader, candidates, forced=bool(options.dialect))
+        except RecursionError:
+            return Content([], [too_deep(path)])
         sites = [facts.close_with(site, dict(options.facts), options.model) for site in reading.sites]
         found = Content(sites, reading.problems, document if concerns else None)
         if kind != "yaml":
@@ -140,7 +143,10 @@ class Linter:
         extras = python_check.Extras(
             options.extend_recompute_keys, options.extend_validators, options.parameter_defaults
         )
-        yield from python_check.check(document, choice, extras)
+        try:
+            yield from list(python_check.check(document, choice, extras))
+        except RecursionError:
+            yield too_deep(document.path)
 
     def options_for(self, path: str) -> Options:
         """The options that hold for the file at ``path``."""

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 
 from ..schemas.contract import Contract
 from ..sources.model import Setting, Site
+from ..sources.python.rewriting import ListChange
 from .finding import Edit, Example, Finding, Fix
 from .wording import item_span, quotable, shown
 
@@ -64,14 +65,17 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
 
 
 def _deletion(setting: Setting, index: int, name: str) -> Fix | None:
-    """Delete from the end of the item before to the end of this one, which covers either style of list."""
+    """Delete from the end of the item before to the end of this one, which covers either style of list in YAML, and
+    the words of a command line. In Python, take it off the list that it is an item of.
+    """
     if index >= len(setting.items):
         return None
     before, this = setting.items[index - 1], setting.items[index]
     span = before._replace(
         line=before.end_line, column=before.end_column, end_line=this.end_line, end_column=this.end_column
     )
-    return Fix("Delete the repetition", (Edit(span, "", _repetition(name)),), safe=True)
+    edit = Edit(span, "", _repetition(name))
+    return Fix("Delete the repetition", (edit,), safe=True, rewrite=ListChange(this, (this,)))
 
 
 def _repetition(name: str) -> str:

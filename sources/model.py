@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from .python.rewriting import Rewrite
 
 
 class Span(NamedTuple):
@@ -83,6 +86,8 @@ class Fix(NamedTuple):
     safe: bool
     #: How many settings it changes: none where it edits comments, two where it renames a key.
     changes: int = 1
+    #: What makes the edits of a Python file, once somebody asks for them; goes before those that are there already.
+    rewrite: Rewrite | None = None
 
 
 class Finding(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recompute_lint.hooks.fix import apply
+from recompute_lint.hooks.fix import apply, resolved
 from recompute_lint.lint_rules import pages
 from recompute_lint.lint_rules.registry import RULES, load
 
@@ -59,7 +59,7 @@ def test_fix_gives_what_the_example_says(code, example, tmp_path, monkeypatch):
         (tmp_path / name).write_text(text)
     linter = Linter(Configurations(dict(example.options), isolated=True))
     report = linter.run([example.filename])
-    fixes = [d.fix for d in report.diagnostics if d.code == code and d.fix is not None]
+    fixes = [resolved(d.fix, example.text) for d in report.diagnostics if d.code == code and d.fix is not None]
     assert apply(example.text, fixes)[0] == example.fixed
 
 

@@ -189,6 +189,55 @@ def test_both_readers_see_the_same(statements):
     assert _seen(native) == _seen(second)
 
 
+# ---- expressions in f-strings
+
+FSTRING_PARTS = st.sampled_from(
+    [
+        "{c.get('recompute_method', 7)}",
+        "{c.get('recompute_method', 7)!r:>9}",
+        "{ getattr(é, 'recompute_method', {1: 2}[1]) :{w}}",
+        "{c['recompute_method'] or (lambda: 'x')()}",
+        "{c.recompute_method if c else [i for i in d]}",
+        "{(w := c.recompute_method)}",
+        "{e}",
+        "{{e}} c.get('recompute_method', 7)",
+        "ä ",
+        " text. ",
+    ]
+)
+FSTRINGS = st.one_of(
+    st.lists(FSTRING_PARTS, max_size=4).map(lambda parts: 'f"' + "".join(parts) + '"'),
+    st.lists(FSTRING_PARTS, max_size=4).map(lambda parts: 'F"""' + "\n".join(parts) + '"""'),
+    st.lists(FSTRING_PARTS, max_size=3).map(lambda parts: "(" + "\n  ".join(f'f"{one}"' for one in parts) + '"")'),
+    st.lists(FSTRING_PARTS, max_size=2).map(lambda parts: 'rf"' + "".join(parts) + "\" 'é'"),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(FSTRINGS, min_size=1, max_size=3))
+def test_keys_in_fstrings_have_the_places_that_libcst_sees(strings):
+    text = "\n".join(f"é = f({one}); x = {one}" for one in strings) + "\n"
+    second = Python("a.py", text, cst.read(text), in_bytes=False)
+
+    def places(of: Python) -> set[tuple]:
+        return {
+            (type(node).__name__, of.span(node))
+            for here in of.near()
+            if isinstance(here.parent, ast.JoinedStr) and not isinstance(here.node, ast.Constant)
+            for node in ast.walk(here.node)
+            if isinstance(node, (ast.Call, ast.Attribute, ast.IfExp, ast.BoolOp, ast.NamedExpr))
+        }
+
+    native = parse("a.py", text)
+    assert isinstance(native, Python)
+    assert places(native) == places(second)
+
+
+def test_fstrings_need_no_second_reader(monkeypatch):
+    monkeypatch.setattr(cst, "read", lambda _: pytest.fail("libcst was asked"))
+    assert isinstance(parse("a.py", "x = f'ä {a} {c.get(\"recompute_method\", 1)!r} {a}'\n"), Python)
+
+
 # ---- comments and strings
 
 
