@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -143,6 +144,7 @@ def fixed(
         text = decode(path, content)
         if isinstance(text, Finding):
             continue
+        found, lists = _with_lists_at_once(found)
         found = [
             diagnostic._replace(fix=fix)
             for diagnostic in found
@@ -157,8 +159,39 @@ def fixed(
                     kept = done
             new, done = _applied(text, kept)
         if done and new != text:
-            results[path] = (encode(new, like=content, path=path), len(done))
+            results[path] = (encode(new, like=content, path=path), _count(done, lists))
     return results
+
+
+def _with_lists_at_once(diagnostics: list[Diagnostic]) -> tuple[list[Diagnostic], Counter[Span]]:
+    """The diagnostics, with one in the place of several that change the same list of Python; and how many, by list."""
+    from ..sources.python.rewriting import ListChange
+
+    kept: list[Diagnostic] = []
+    first: dict[Span, int] = {}
+    counts: Counter[Span] = Counter()
+    for diagnostic in diagnostics:
+        fix = diagnostic.fix
+        if fix is None or not isinstance(fix.rewrite, ListChange):
+            kept.append(diagnostic)
+            continue
+        change = fix.rewrite
+        counts[change.span] += 1
+        index = first.setdefault(change.span, len(kept))
+        if index == len(kept):
+            kept.append(diagnostic)
+            continue
+        before = kept[index].fix
+        assert before is not None and isinstance(before.rewrite, ListChange)
+        removed, added = (*before.rewrite.removed, *change.removed), (*before.rewrite.added, *change.added)
+        both = change._replace(removed=removed, added=added)
+        kept[index] = kept[index]._replace(fix=before._replace(rewrite=both))
+    return kept, counts
+
+
+def _count(diagnostics: list[Diagnostic], lists: Counter[Span]) -> int:
+    rewrites = [diagnostic.fix.rewrite for diagnostic in diagnostics if diagnostic.fix is not None]
+    return sum(1 if rewrite is None else lists.get(rewrite.span, 1) for rewrite in rewrites)
 
 
 def _applied(text: str, diagnostics: list[Diagnostic]) -> tuple[str, list[Diagnostic]]:

@@ -187,6 +187,13 @@ def test_the_last_key_of_a_mapping_stays(command):
     assert "recompute_" in fixed and len(fixed.splitlines()) == 4
 
 
+def test_a_list_of_python_is_changed_at_once(command):
+    text = 'c.recompute_modules = ["moe", "moe", "mlp", "moe", "mlp"]\n'
+    result = command("check", "--diff", "a.py", files={"a.py": text})
+    assert '+c.recompute_modules = ["moe", "mlp"]' in result.out.splitlines()
+    assert command("check", "--fix", "a.py").out.startswith("Fixed 3 findings.")
+
+
 def test_a_default_that_may_not_be_read_is_no_safe_fix(command):
     text = 'a = cfg.get("recompute_num_layers", backup.get("recompute_num_layers", 1))\n'
     assert "backup.get" in fix(command, {"a.py": text}, "a.py")

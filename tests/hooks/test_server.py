@@ -158,6 +158,15 @@ def test_a_quick_fix(editor):
     assert editor.actions("a.yaml", 4, "refactor") == []
 
 
+def test_a_quick_fix_of_python(editor):
+    editor.open("a.py", 'x = getattr(c,  # 🎉\n  "recompute_method", "block")\n')
+    (action,) = editor.actions("a.py", 0, "quickfix")
+    assert action["title"] == "Read it without a default (RCL301)"
+    place = {"start": {"line": 0, "character": 4}, "end": {"line": 1, "character": 30}}
+    edit = {"range": place, "newText": "c.recompute_method  # 🎉"}
+    assert action["edit"] == {"changes": {editor.uri("a.py"): [edit]}}
+
+
 def test_all_safe_fixes_at_once(editor):
     editor.open("a.yaml", HEAD + "    recompute_modules: [mlp, mlp, mlp]\n")
     (action,) = editor.actions("a.yaml", 0, "source.fixAll")

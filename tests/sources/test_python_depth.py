@@ -125,5 +125,7 @@ def test_libcst_is_loaded_only_for_edits(options, loaded, tmp_path):
     write(tmp_path, {"a.py": text})
     done = python("-c", LOADED, "check", "--isolated", *options, "a.py", cwd=tmp_path)
     assert done.stdout.splitlines()[-1] == str(loaded)
+    if "json" in options:
+        assert all(one["fix"]["edits"] for one in json.loads(done.stdout[: done.stdout.rindex("]") + 1]))
     if not options:
         assert done.stdout.count("(--fix)") == 3
