@@ -31,7 +31,7 @@ class Part(NamedTuple):
     found: list[Raw]
     #: How many sites they have.
     sites: int
-    #: The releases that they were judged by; see :class:`Report`.
+    #: The releases that they were linted against; see :class:`Report`.
     judged_by: list[str]
     #: What each file with a site was read as.
     read_as: list[str]
@@ -54,7 +54,7 @@ class Linter:
     def __init__(self, configurations: Configurations, *, cache: bool = False) -> None:
         self._configurations = configurations
         self._cache = cache
-        self._choices: dict[tuple[str, str], Choice] = {}
+        self._choices: dict[tuple[str, str, str], Choice] = {}
         self._roots: dict[str, str] = {}
         self._unread: list[str] = []
 
@@ -74,14 +74,15 @@ class Linter:
         root = self._roots.get(folder)
         if root is None:
             root = self._roots[folder] = project_root(folder)
-        requested = self.options_for(path).mcore
-        choice = self._choices.get((requested, root))
+        options = self.options_for(path)
+        request = (options.mcore, options.mcore_by, root)
+        choice = self._choices.get(request)
         if choice is None:
-            made = choose(requested, root, cache=self._cache)
-            # projects that use the same release share its contract, and what has been judged by it
+            made = choose(options.mcore, root, cache=self._cache, by=options.mcore_by)
+            # projects that use the same release share its contract, and its verdicts
             known = [choice.contract for choice in self._choices.values()]
             shared = next((contract for contract in known if contract == made.contract), made.contract)
-            choice = self._choices[requested, root] = made._replace(contract=shared)
+            choice = self._choices[request] = made._replace(contract=shared)
         return choice
 
     def files(self, paths: list[str], *, force_exclude: bool = False) -> Iterator[str]:
@@ -198,7 +199,7 @@ class Linter:
                 for line in part.read_as:
                     verbose(line)
                 for path in part.unread:
-                    verbose(f"{path}: recompute settings of no framework that is known; --dialect says whose they are")
+                    verbose(f"{path}: recompute settings of an unknown framework; --dialect sets it")
         reporter = Reporter(self._configurations, self.contract, given)
         return reporter.report(found, paths, sites, list(judged_by))._replace(unread=len(unread))
 
@@ -231,7 +232,7 @@ class Linter:
                 continue
             options = self.options_for(path)
             choice = self.contract(path)
-            judged_by[f"megatron-core {choice.contract.version}, {choice.reason}"] = None
+            judged_by[f"megatron-core {choice.contract.version}: {choice.reason}"] = None
             if text is not None:
                 found.extend(Raw(path, anchor, finding) for finding in self._in_text(text, options))
             for site in sites:

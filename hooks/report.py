@@ -1,4 +1,4 @@
-"""What of the findings is reported: those that are wanted, not silenced, and not in a baseline."""
+"""Select the findings to report: those that are selected, not suppressed, and not in a baseline."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Report(NamedTuple):
     #: How many files were looked at, and how many places with a recompute configuration were in them.
     files: int
     sites: int
-    #: The releases that files were judged by, each with why it was chosen, in order of first use.
+    #: The releases that files were linted against, each with where it is from, in order of first use.
     judged_by: list[str]
     #: The texts of the files that diagnostics are in, by path.
     lines: dict[str, list[str]]
     #: How many findings a baseline lists, which are not among the diagnostics.
     known: int = 0
-    #: How many files have recompute settings of no framework that is known.
+    #: How many files have recompute settings of an unknown framework.
     unread: int = 0
-    #: What to say of baselines that list findings which are gone.
+    #: Messages about baselines that list findings which are gone.
     stale: tuple[str, ...] = ()
 
 
@@ -41,7 +41,7 @@ class Reporter:
 
     Args:
         configurations: the options for each file.
-        contract: what each file is judged by.
+        contract: what each file is linted against.
         given: the content of the files that are not to be read from disk.
     """
 
@@ -107,7 +107,7 @@ class Reporter:
         gone = ((name, baseline.gone(paths, self._wants)) for name, baseline in baselines.items())
         return new, tuple(
             f"{name} lists {count} finding{'s' * (count != 1)} that {'are' if count != 1 else 'is'} gone: "
-            f"write it anew with --write-baseline {name}"
+            f"update it with --write-baseline {name}"
             for name, count in gone
             if count
         )

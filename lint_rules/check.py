@@ -10,11 +10,12 @@ from ..schemas.contract import Contract, Guard
 from ..sources.model import UNKNOWN, Site
 from . import registry
 from .finding import Finding
+from .links import linked
 
-#: Rules that look at a site by themselves. The others are called for the guard of the contract that was violated.
+#: Rules that run on every site. The others are called for a violated guard.
 _SITE_RULES = ("RCL112", "RCL113", "RCL201", "RCL202", "RCL203", "RCL204", "RCL206", "RCL207", "RCL208", "RCL209")
 
-#: Whoever breaks one of these has one wrong value, and what other guards make of that value is no second mistake.
+#: After one of these, other guards on the same field are not reported: the value is wrong once.
 _VALUE_RULES = ("RCL101", "RCL102")
 
 
@@ -23,10 +24,15 @@ def check(site: Site, contract: Contract, te: str | None = None) -> Iterator[Fin
 
     Args:
         site: where a recompute configuration takes effect.
-        contract: the law of the Megatron-Core in use.
+        contract: the contract of the Megatron-Core in use.
         te: the release of Transformer Engine in use; None if that is unknown, and then nothing that depends on it is
             reported.
     """
+    for finding in _findings(site, contract, te):
+        yield finding._replace(note=linked(finding.note, contract, site.parser or site.dialect))
+
+
+def _findings(site: Site, contract: Contract, te: str | None) -> Iterator[Finding]:
     wrong_types = list(registry.load("RCL110").check(site, contract))
     yield from wrong_types
     for refusal in site.refused:
@@ -48,7 +54,7 @@ def check(site: Site, contract: Contract, te: str | None = None) -> Iterator[Fin
 
 
 def instance_of(site: Site, contract: Contract) -> dict[str, Any]:
-    """What ``TransformerConfig`` gets from ``site``: its fields' values, without those that are unknown."""
+    """The known fields of the ``TransformerConfig`` that ``site`` makes, with their values."""
     instance = dict(contract.defaults) if site.closed else {}
     for name, value in site.effective.items():
         if value is UNKNOWN or (isinstance(value, list) and UNKNOWN in value):
@@ -67,18 +73,18 @@ def _violations(site: Site, contract: Contract, judged: set[str], te: str | None
     instance = _known(site, contract, judged)
     guards = [guard for guard in contract.violations(instance) if not guard.requires or _fails(guard.requires, te)]
     if contract.stands_in:
-        guards = [guard for guard in guards if _is_everywhere(guard, instance)]
-    guards.extend(_whatever_is_unknown(site, contract, instance, judged))
+        guards = [guard for guard in guards if _is_rejected_by_all(guard, instance)]
+    guards.extend(_with_unknown_fields(site, contract, instance, judged))
     bad = {guard.field for guard in guards if guard.code in _VALUE_RULES}
     kept = [guard for guard in guards if guard.code in _VALUE_RULES or bad.isdisjoint(guard.fields)]
     if bad - judged:
-        # with the wrong values taken for unknown, what remains is judged by itself
+        # what remains wrong when the wrong values count as unknown
         kept.extend(guard for guard in _violations(site, contract, judged | bad, te) if guard not in kept)
     return kept
 
 
-def _whatever_is_unknown(site: Site, contract: Contract, instance: dict[str, Any], judged: set[str]) -> Iterator[Guard]:
-    """The guards that refuse a name which nobody knows, whatever the granularity and the rest of a list may be."""
+def _with_unknown_fields(site: Site, contract: Contract, instance: dict[str, Any], judged: set[str]) -> Iterator[Guard]:
+    """The guards that reject an unknown name whatever the unknown granularity, or the rest of the list, may be."""
     known = "recompute_granularity" in instance
     modules = site.effective.get("recompute_modules")
     open_list = isinstance(modules, list) and (not known or UNKNOWN in modules) and "recompute_modules" not in judged
@@ -91,8 +97,8 @@ def _whatever_is_unknown(site: Site, contract: Contract, instance: dict[str, Any
         yield from (guard for guard in full if guard.code == "RCL102")
 
 
-def _is_everywhere(guard: Guard, instance: dict[str, Any]) -> bool:
-    """Whether each recent release that has the modules of a configuration refuses it for the same reason."""
+def _is_rejected_by_all(guard: Guard, instance: dict[str, Any]) -> bool:
+    """Whether each recent release that has the modules of a configuration rejects it for the same reason."""
     listed = instance.get("recompute_modules")
     known = store.index()["modules"].keys() & {name for name in listed or () if isinstance(name, str)}
     return all(

@@ -1,4 +1,4 @@
-"""A setting that the framework's own checks refuse.
+"""A setting that the framework's own checks reject.
 
 What it does
     Reports what a framework's argument checks forbid before Megatron-Core sees it: ``model_overrides`` that repeat a
@@ -39,7 +39,7 @@ INVALID = (
 
 
 def refuse(refusal: Refused) -> Iterator[Finding]:
-    """The finding for one refusal."""
+    """The finding for one rejected setting."""
     setting = refusal.setting
     yield Finding("RCL111", refusal.message, setting.span, refusal.source, refusal.help, (setting, *refusal.because))
 

@@ -1,10 +1,10 @@
-"""A recompute field that the Megatron-Core in use has not got.
+"""A recompute field that the Megatron-Core in use does not have.
 
 What it does
-    Reports ``recompute_modules`` before 0.12, and any other recompute field that came later or went.
+    Reports ``recompute_modules`` before 0.12, and any other recompute field that was added later or removed.
 
 Why is this bad
-    ``TransformerConfig`` refuses an unknown keyword argument; assigned as an attribute, it is read by nobody.
+    ``TransformerConfig`` rejects an unknown keyword argument; assigned as an attribute, it is ignored.
 
 Use instead
     The fields of the release (``recompute-lint contract show``), or a release that has it.
@@ -36,6 +36,11 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
         if setting is None or name not in known:
             continue
         since = known[name]
-        message = f"megatron-core {contract.version} has no {name}"
-        note = f"there is one from {since['first']} " + (f"to {since['last']}" if "last" in since else "on")
-        yield Finding("RCL113", message, setting.key, note, "delete it, or use such a release", (setting,))
+        message = f"megatron-core {contract.version} does not have {name}"
+        if "last" in since:
+            note = f"in megatron-core {since['first']} to {since['last']}"
+            help = f"remove it, or use megatron-core {since['first']} to {since['last']}"
+        else:
+            note = f"added in megatron-core {since['first']}"
+            help = f"remove it, or use megatron-core {since['first']} or newer"
+        yield Finding("RCL113", message, setting.key, note, help, (setting,))

@@ -1,6 +1,6 @@
 """Every rule: its code, name and severity, and the module that holds its page, its examples and its check.
 
-Modules are imported when they are needed: a run that finds nothing imports few of them.
+Modules are imported on demand: a run without findings imports few of them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ class Rule(NamedTuple):
     name: str
     #: ``error`` or ``warning``.
     severity: str
-    #: Whether ``--fix`` can put some of its findings right.
+    #: Whether ``--fix`` can fix some of its findings.
     fixable: bool = False
-    #: Whether it runs without being asked for by its code.
+    #: Whether it runs without being selected by its code.
     default: bool = True
 
     @property

@@ -100,7 +100,7 @@ def _branch(group: list[Raise], defaults: dict[str, Any]) -> dict[str, Any] | No
     branch: dict[str, Any] = {
         "x-rule": classify.code(stated),
         "x-source": f"{found.module.path}#L{found.node.lineno}",
-        "x-message": wording.message_of(found.node),
+        "x-message": wording.message_of(group),
         "x-condition": wording.condition_of(found),
         "x-subject": classify.subject(stated),
         "x-fields": names,

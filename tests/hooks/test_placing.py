@@ -21,7 +21,7 @@ def test_once_where_it_is_set_when_the_parent_is_linted(lint):
 
 def test_says_who_inherits(command):
     result = command("check", ".", files={"base.yaml": BASE, "one.yaml": CHILD, "two.yaml": CHILD})
-    assert "note: inherited by 2 of the files linted: one.yaml, two.yaml" in result.out
+    assert "note: inherited by 2 linted files: one.yaml, two.yaml" in result.out
 
 
 def test_at_the_childs_defaults_when_it_is_linted_alone(lint, command):
