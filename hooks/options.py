@@ -164,8 +164,8 @@ class Configurations:
         return options
 
     def _with_overrides(self, options: Options) -> Options:
-        by = {"mcore_by": "--mcore"} if "mcore" in self._overrides else {}
-        return options._replace(**self._overrides, **by)
+        options = options._replace(**self._overrides)
+        return options._replace(mcore_by="--mcore") if "mcore" in self._overrides else options
 
 
 def _in_folder(folder: str) -> Options | None:

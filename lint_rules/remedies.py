@@ -111,9 +111,10 @@ def _of_recompute(site: Site, guard: Guard, instance: dict[str, Any]) -> Iterato
     """Changes of the recompute settings: fewer modules, without the setting at fault, ``selective``, or none at all."""
     modules = instance.get(_MODULES)
     if guard.items:
-        listed = [name for name in guard.items if isinstance(modules, list) and name in modules]
+        present = modules if isinstance(modules, list) else []
+        listed = [name for name in guard.items if name in present]
         if listed:
-            rest = [name for name in modules if name not in listed]
+            rest = [name for name in present if name not in listed]
             yield Change(f"remove {quoted(listed)} from {key(site, _MODULES)}", {_MODULES: rest})
         elif modules is None:
             without = f"list modules other than {quoted(list(guard.items), 'or')} in {key(site, _MODULES)}"

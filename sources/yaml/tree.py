@@ -232,7 +232,7 @@ def _duplicate(first: yaml.ScalarNode, second: yaml.ScalarNode) -> Problem:
         "RCL205",
         f"key {second.value} is given twice in this mapping",
         span_of(second),
-        note=f"first on line {first.start_mark.line + 1}; PyYAML silently keeps the last one, OmegaConf rejects the file",
+        note=f"first on line {first.start_mark.line + 1}; PyYAML silently keeps the last, OmegaConf rejects the file",
         help="keep one of the two",
     )
 
