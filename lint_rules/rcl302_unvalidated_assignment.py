@@ -150,7 +150,7 @@ def _is_safe(target: ast.Attribute, value: ast.expr, scope: Scope, file: PythonF
     if isinstance(inner, ast.Attribute) and inner.attr == "value" and isinstance(inner.value, ast.Call):
         return True  # Granularity(text).value: the enumeration refuses what it does not have
     if target.attr == "recompute_num_layers" and isinstance(value, ast.Call) and last_name(value.func) == "int":
-        return True  # which refuses what is no number
+        return True  # which rejects what is not a number
     if (
         _is_copied(target, inner, scope, file)
         or _is_taken_over(target, inner, scope, file)

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 _PLACEHOLDER = re.compile(r"\{(?P<name>\w+)(?:\s(?P<sign>[&-])\s(?P<items>[^{}]*))?\}")
-#: What is left out of a message where it ends in an expression that nobody can fill in: the clause around it.
+#: An expression that cannot be filled in, with the clause around it, which is left out.
 _CLAUSE = re.compile(r"[,;:]?[^,;:.{}]*\{[^{}]*\}(?:[^,;:.{}]*(?=[,;:.]|$))?")
 #: The value of a field that the words before it name.
 _VALUE = re.compile(r":? \{\w+\}")

@@ -116,6 +116,8 @@ class Site(NamedTuple):
     source: str = ""
     #: What stands between the words of a key here: ``-`` for flags.
     spelling: str = "_"
+    #: Whether every parent of the file was read.
+    complete: bool = True
 
     def origin(self, field: str) -> Setting | None:
         """The setting that gives ``field`` its effective value, or None when no file sets it."""

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from ..keys import RECOMPUTE_KEYS
 from ..model import UNKNOWN, Dropped, Problem, Refused, Setting, Site, Span
 from ..reader import Document, Reader
+from ..yaml.cycles import cycle_of
 from ..yaml.settings import Resolver, dotted, find, scalar_text, settings_of
 from ..yaml.tree import Entry, Mapping, Sequence, Value, scalar, span_of
 from . import Reading
@@ -136,8 +137,11 @@ def _merge(document: Document, root: Mapping, reader: Reader, chain: tuple[str, 
     for reference, node in references:
         path = os.path.normpath(os.path.join(os.path.dirname(document.path), reference))
         if path in chain:
-            loop = " -> ".join((*chain[chain.index(path) :], path))
-            problems.append(Problem("RCL903", f"inherits from itself: {loop}", span_of(node)))
+            cycle = cycle_of(chain, path)
+            loop = " -> ".join((*cycle, cycle[0]))
+            problems.append(
+                Problem("RCL903", f"inherits from itself: {loop}", _closing(cycle, reader) or span_of(node))
+            )
             complete = False
             continue
         parent = reader.document(path)
@@ -156,6 +160,16 @@ def _merge(document: Document, root: Mapping, reader: Reader, chain: tuple[str, 
         problems.extend(merged.problems)
     own = Mapping({name: entry for name, entry in root.entries.items() if name != "defaults"}, root.span)
     return Merged(merge(base, own, top=True), complete, tuple(dict.fromkeys(problems)))
+
+
+def _closing(cycle: tuple[str, ...], reader: Reader) -> Span | None:
+    """The entry of a cycle's last file that names the first, so that the cycle has one place."""
+    root = reader.document(cycle[-1]).root
+    defaults = root.entries.get("defaults") if root is not None else None
+    for reference, node in (_references(defaults.value) or []) if defaults is not None else []:
+        if os.path.normpath(os.path.join(os.path.dirname(cycle[-1]), reference)) == cycle[0]:
+            return span_of(node)
+    return None
 
 
 def _references(value: Value) -> list[tuple[str, Any]] | None:
@@ -263,6 +277,7 @@ def _site(file: str, merged: Merged, path: tuple[str, ...], mapping: Mapping, an
         refused=tuple(refused),
         parser="nemo-rl",
         source=_SOURCE,
+        complete=merged.complete,
     )
 
 

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 from ..model import UNKNOWN, Problem, Refused, Setting, Site, Span
 from ..reader import Document, Reader
 from ..shell.flags import number
+from ..yaml.cycles import cycle_of
 from ..yaml.search import child, text_at
 from ..yaml.settings import scalar_text, setting
 from ..yaml.tree import Entry, Mapping, Sequence, Value, span_of
@@ -213,8 +214,11 @@ def _extend(reader: Reader, document: Document, chain: tuple[str, ...]) -> _Pres
     for node, text in _names(entry):
         parent = os.path.normpath(os.path.join(os.path.dirname(document.path), text))
         if parent in chain:
-            loop = " -> ".join((*chain[chain.index(parent) :], parent))
-            problems.append(Problem("RCL903", f"inherits from itself: {loop}", span_of(node)))
+            cycle = cycle_of(chain, parent)
+            loop = " -> ".join((*cycle, cycle[0]))
+            problems.append(
+                Problem("RCL903", f"inherits from itself: {loop}", _closing(cycle, reader) or span_of(node))
+            )
             complete = False
             continue
         preset = _extended(reader, parent, chain)
@@ -223,6 +227,16 @@ def _extend(reader: Reader, document: Document, chain: tuple[str, ...]) -> _Pres
         problems.extend(preset.problems)
     base.entries.update({name: entry for name, entry in root.entries.items() if name != "extends"})
     return _Preset(base, complete, tuple(dict.fromkeys(problems)))
+
+
+def _closing(cycle: tuple[str, ...], reader: Reader) -> Span | None:
+    """The entry of a cycle's last file that names the first, so that the cycle has one place."""
+    root = reader.document(cycle[-1]).root
+    entry = root.entries.get("extends") if root is not None else None
+    for node, text in _names(entry) if entry is not None else []:
+        if os.path.normpath(os.path.join(os.path.dirname(cycle[-1]), text)) == cycle[0]:
+            return span_of(node)
+    return None
 
 
 def _names(entry: Entry) -> list[tuple[Any, str]]:

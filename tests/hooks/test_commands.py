@@ -22,7 +22,7 @@ def test_show_names_every_origin(command):
     result = command("show", "child.yaml", files={"base.yaml": BASE, "child.yaml": CHILD})
     assert result.code == 0
     assert result.out == (
-        "child.yaml  policy.megatron_cfg  [nemo-rl; a field not listed comes from elsewhere]\n"
+        "child.yaml  policy.megatron_cfg  [nemo-rl; defaults partial: a field not listed comes from elsewhere]\n"
         '  recompute_granularity  "selective"         base.yaml:4\n'
         '  recompute_modules      ["shared_experts"]  child.yaml:4\n'
     )
@@ -182,7 +182,7 @@ def test_facts_count_in_every_command(command):
     assert "RCL107" not in command("compat", "a.yaml", files={"a.yaml": text}).out
     assert "RCL107" in command("compat", "a.yaml", "--facts", "moe_grouped_gemm=false").out
     shown = command("show", "a.yaml", "--facts", "recompute_num_layers=3").out
-    assert "  recompute_num_layers   3            stated as a fact\n" in shown
+    assert "  recompute_num_layers   3            from --facts or --model\n" in shown
 
 
 def test_compat_fails_where_the_release_in_use_does(command):
