@@ -36,11 +36,12 @@ def filled(message: str, values: Mapping[str, Any], of_items: Mapping[str, list[
         found = values.get(name)
         if not sign:
             return _shown(found)
-        chosen = [item for item in match["items"].split(", ") if sign == "&"]
+        among = match["items"].split(", ")
         if isinstance(found, list):
-            among = match["items"].split(", ")
-            chosen = [item for item in found if (item in among) is (sign == "&")] or chosen
-        return ", ".join(map(_shown, chosen or of_items.get(name, ())))
+            chosen = [item for item in found if (item in among) is (sign == "&")]
+        else:
+            chosen = of_items.get(name, [])
+        return ", ".join(map(_shown, chosen or (among if sign == "&" else [])))
 
     return plain(_PLACEHOLDER.sub(value, message))
 

@@ -271,7 +271,8 @@ def measure(path: Path, paths: list[str]) -> None:
         copy = copy_tree(Path(folder, "tree"))
         config.write_text(f"[run]\ndata_file = {data}\nsource = {','.join(FOLDERS)}\ndynamic_context = test_function\n")
         command = [sys.executable, "-m", "coverage", "run", f"--rcfile={config}", "-m", "pytest", "-q", *paths]
-        subprocess.run(command, cwd=copy, check=True, env=_environment(copy))
+        if subprocess.run(command, cwd=copy, check=False, env=_environment(copy)).returncode:
+            raise SystemExit("the tests fail without a mutant")
         from coverage import CoverageData
 
         measured = CoverageData(str(data))
