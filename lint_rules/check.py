@@ -29,7 +29,7 @@ def check(site: Site, contract: Contract, te: str | None = None) -> Iterator[Fin
             reported.
     """
     for finding in _findings(site, contract, te):
-        yield finding._replace(note=linked(finding.note, contract, site.parser or site.dialect))
+        yield finding._replace(note=linked(finding.note, contract))
 
 
 def _findings(site: Site, contract: Contract, te: str | None) -> Iterator[Finding]:

@@ -21,6 +21,9 @@ _PLACE = re.compile(
     r"(?<![\w/.-])(?:megatron/core/[\w./-]+\.py(?:#L\d+(?:-L\d+)?)?|(?:[\w.-]+/)+[\w.-]+\.\w+#L\d+(?:-L\d+)?)"
 )
 
+#: How a schema of ``schemas/recipes`` cites the source that it was made from.
+_CITED = re.compile(r" of (?P<repository>[\w.-]+/[\w.-]+) (?P<commit>[0-9a-f]{7,40})$")
+
 _RECIPES = os.path.join(os.path.dirname(store.__file__), "recipes")
 
 
@@ -37,31 +40,32 @@ def link(contract: Contract, source: str) -> str:
     return f"{_MEGATRON}/core_v{tag}/{source}" if tag else source
 
 
-def linked(text: str, contract: Contract, framework: str = "") -> str:
-    """A note in which each such place is a link.
+def linked(text: str, contract: Contract) -> str:
+    """A note in which each place in Megatron-Core's or a framework's source is a link.
 
     Args:
         text: the note.
         contract: the Megatron-Core in use.
-        framework: the schema of ``schemas/recipes`` that names the repository and commit of other places.
     """
 
     def of(match: re.Match[str]) -> str:
         if match[0].startswith("megatron/core/"):
             return link(contract, match[0])
-        base = _repository(framework)
+        base = _repositories().get(match[0].partition("/")[0])
         return f"{base}/{match[0]}" if base else match[0]
 
     return _PLACE.sub(of, text)
 
 
-@lru_cache(maxsize=32)
-def _repository(framework: str) -> str:
-    """Where a framework's source is, at the commit that its schema cites; empty where that is not known."""
-    try:
-        with open(os.path.join(_RECIPES, f"{framework}.json"), encoding="utf-8") as stream:
+@lru_cache(maxsize=1)
+def _repositories() -> dict[str, str]:
+    """Where each framework's source is, at the commit that its schema cites, by the first folder of its paths."""
+    found = {}
+    for name in sorted(os.listdir(_RECIPES)):
+        with open(os.path.join(_RECIPES, name), encoding="utf-8") as stream:
             cited = json.load(stream).get("x-source", "")
-    except OSError:
-        return ""
-    match = re.search(r" of (?P<repository>[\w.-]+/[\w.-]+) (?P<commit>[0-9a-f]{7,40})$", cited)
-    return f"https://github.com/{match['repository']}/blob/{match['commit']}" if match else ""
+        match = _CITED.search(cited)
+        if match:
+            base = f"https://github.com/{match['repository']}/blob/{match['commit']}"
+            found[cited.partition("/")[0]] = base
+    return found

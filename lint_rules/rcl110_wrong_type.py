@@ -44,6 +44,11 @@ INVALID = (
         (5,),
         fixed=f"{_HEAD}    recompute_modules: [moe]\n",
     ),
+    Example(
+        "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: [full]\n",
+        (4,),
+        fixed="policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: full\n",
+    ),
     Example(f"{_HEAD}    recompute_modules: {{moe: true}}\n", (5,)),
     Example(f"{_HEAD}    recompute_modules: [[moe]]\n", (5,)),
     Example(

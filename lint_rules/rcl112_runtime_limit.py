@@ -43,6 +43,11 @@ _SELECTIVE = f"{_MODEL}recompute_granularity: selective\n"
 VALID = (
     Example(f"{_UNIFORM}recompute_num_layers: 5\n", options={"mcore": "0.16.1"}),
     Example(f"{_UNIFORM}recompute_num_layers: 1\nmtp_num_layers: 1\n", options={"mcore": "0.16.1"}),
+    Example(f"{_UNIFORM}recompute_num_layers: 4\n", options={"mcore": "0.17.0"}),
+    Example(
+        f"{_UNIFORM}recompute_num_layers: 4\npipeline_model_parallel_size: 2\nnum_layers_in_first_pipeline_stage: 4\n",
+        options={"mcore": "0.16.1"},
+    ),
     Example(f"{_SELECTIVE}add_bias_linear: false\nrecompute_modules: [mlp]\n", options={"mcore": "0.16.1"}),
 )
 INVALID = (

@@ -168,15 +168,18 @@ def _of_logic(file: str, tree: ast.Module, offsets: _Offsets) -> Iterator[Mutant
                     yield Mutant(
                         file, left.end_lineno or 0, start + match.start(), start + match.end(), other, "boolean", word
                     )
-        elif isinstance(node, ast.Constant) and type(node.value) in (bool, int):
-            new = repr(not node.value) if isinstance(node.value, bool) else repr(node.value + 1)
-            yield _whole(file, node, offsets, new, "constant")
+        elif isinstance(node, ast.Constant) and isinstance(node.value, int):
+            yield _whole(file, node, offsets, _changed(node.value), "constant")
         elif isinstance(node, ast.Return) and node.value is not None and not _is_none(node.value):
             yield _whole(file, node.value, offsets, "None", "return")
         tests: list[ast.expr] = [node.test] if isinstance(node, (ast.If, ast.While, ast.IfExp)) else []
         tests += node.ifs if isinstance(node, ast.comprehension) else []
         for test in tests:
             yield _whole(file, test, offsets, f"(not ({offsets.text(test)}))", "condition")
+
+
+def _changed(value: int) -> str:
+    return repr(not value) if isinstance(value, bool) else repr(value + 1)
 
 
 def _is_none(node: ast.expr) -> bool:
@@ -311,17 +314,34 @@ class Covering:
         the whole function are taken; and for a line outside functions, those of the whole file.
         """
         lines = self._lines.get(mutant.file, {})
-        if not any(str(line) in lines for line in (mutant.line, mutant.line - 1)) and mutant.kind != "word":
-            return None
         first, last = _function(source, mutant.line)
+        in_function = first > 1 or last < _END
+        if in_function and not any(
+            lines.get(str(line)) for line in range(_statement(source, mutant.line), mutant.line + 1)
+        ):
+            return None
         numbers = {test for line, tests in lines.items() if first <= int(line) <= last for test in tests}
         names = sorted(self._tests[number] for number in numbers)
         return sorted(names, key=lambda name: ("test_words" not in name, "test_examples" not in name, name)) or None
 
 
+#: Beyond the last line of any file.
+_END = 10**9
+
+
+def _statement(source: bytes, line: int) -> int:
+    """The first line of the innermost statement around a line: all of a statement may count as executed there."""
+    around = [
+        node.lineno
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0)
+    ]
+    return max(around, default=line)
+
+
 def _function(source: bytes, line: int) -> tuple[int, int]:
     """The lines of the function around a line; all of the file where there is none."""
-    found = (1, 10**9)
+    found = (1, _END)
     for node in ast.walk(ast.parse(source)):
         around = isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or 0)
         if isinstance(node, ast.FunctionDef) and around and node.lineno >= found[0]:

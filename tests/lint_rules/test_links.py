@@ -27,22 +27,20 @@ def test_a_release_has_a_tag_and_a_source_tree_has_none(release, expected):
 
 
 @pytest.mark.parametrize(
-    ("note", "framework", "expected"),
+    ("note", "expected"),
     [
-        (
-            "see nemo_rl/a.py#L7-L9.",
-            "nemo-rl",
-            "see https://github.com/NVIDIA-NeMo/RL/blob/7ea279abfbeb/nemo_rl/a.py#L7-L9.",
-        ),
-        ("see nemo_rl/a.py#L7", "", "see nemo_rl/a.py#L7"),
-        ("inherited from conf/base.yaml:3", "nemo-rl", "inherited from conf/base.yaml:3"),
-        (f"in {CONFIG}: x", "nemo-rl", f"in {BLOB}/core_v0.16.1/{CONFIG}: x"),
-        (f"{BLOB}/core_v0.16.1/{CONFIG}#L1", "nemo-rl", f"{BLOB}/core_v0.16.1/{CONFIG}#L1"),
-        ("", "verl", ""),
+        ("see nemo_rl/a.py#L7-L9.", "see https://github.com/NVIDIA-NeMo/RL/blob/7ea279abfbeb/nemo_rl/a.py#L7-L9."),
+        ("primus/a.py#L7", "https://github.com/AMD-AGI/Primus/blob/fd1eeabbad15/primus/a.py#L7"),
+        ("megatron/training/a.py#L7", f"{BLOB}/d98e8a64ddf3/megatron/training/a.py#L7"),
+        ("see mine/a.py#L7", "see mine/a.py#L7"),
+        ("inherited from nemo_rl/base.yaml:3", "inherited from nemo_rl/base.yaml:3"),
+        (f"in {CONFIG}: x", f"in {BLOB}/core_v0.16.1/{CONFIG}: x"),
+        (f"{BLOB}/core_v0.16.1/{CONFIG}#L1", f"{BLOB}/core_v0.16.1/{CONFIG}#L1"),
+        ("", ""),
     ],
 )
-def test_places_in_a_note(note, framework, expected):
-    assert linked(note, store.load("0.16.1"), framework) == expected
+def test_places_in_a_note(note, expected):
+    assert linked(note, store.load("0.16.1")) == expected
 
 
 def test_every_tag_that_stands_in_for_another_has_the_same_contract():

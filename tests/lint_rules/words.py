@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from recompute_lint.hooks.diagnostics import Diagnostic
@@ -21,15 +21,15 @@ RECORD = Path(__file__).with_name("words.txt")
 _FLAT = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
 _NEMO_RL = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"
 
-#: The files of examples that are not one text, by rule; the first is linted.
-FILES: dict[str, list[dict[str, bytes]]] = {
+#: The files of examples that are not one text, by rule; the first is linted. None is a file that is not there.
+FILES: dict[str, list[dict[str, bytes | None]]] = {
     "RCL204": [
         {
             "child.yaml": f"defaults: base.yaml\n{_NEMO_RL}    recompute_granularity: full\n    x: 1\n".encode(),
             "base.yaml": f"{_NEMO_RL}    recompute_granularity: full\n".encode(),
         }
     ],
-    "RCL904": [{"recipe.yaml": b"recompute_granularity: \xff\xfe\n"}, {"recipe.yaml": b"\x80recompute_granularity\n"}],
+    "RCL904": [{"recipe.yaml": b"recompute_granularity: \xff\xfe\n"}, {"gone.yaml": None}],
 }
 
 #: Further texts, for what the examples of a rule do not make it say.
@@ -89,6 +89,21 @@ TEXTS: dict[str, list[Example]] = {
             options={"mcore": "0.16.1"},
         ),
     ],
+    "RCL111": [
+        Example(
+            "modules:\n  pre_trainer:\n    framework: megatron\n    overrides:\n      num_layers: 4\n"
+            "      recompute_granularity: full\n      recompute_method: block\n      recompute_layer_ids: [0, 7]\n"
+        ),
+        Example(
+            "modules:\n  pre_trainer:\n    framework: megatron\n    overrides:\n"
+            "      recompute_granularity: selective\n      recompute_layer_ids: []\n"
+        ),
+        Example(
+            "python pretrain_gpt.py --num-layers 4 --recompute-granularity full --recompute-method uniform "
+            "--recompute-num-layers 1 --distribute-saved-activations\n",
+            filename="train.sh",
+        ),
+    ],
     "RCL112": [
         Example(
             f"{_FLAT}recompute_granularity: full\nrecompute_method: block\nrecompute_num_layers: 1\n"
@@ -141,11 +156,12 @@ def entries() -> Iterator[tuple[str, str]]:
             yield f"{code} {index}", _said(code, files, {})
 
 
-def _said(code: str, files: dict[str, bytes], options: dict[str, object]) -> str:
+def _said(code: str, files: Mapping[str, bytes | None], options: dict[str, object]) -> str:
     before = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
         for name, content in files.items():
-            Path(folder, name).write_bytes(content)
+            if content is not None:
+                Path(folder, name).write_bytes(content)
         os.chdir(folder)
         try:
             linter = Linter(Configurations({"mcore": "0.16.1", **options}, isolated=True))
