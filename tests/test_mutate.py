@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from tools.mutate import EQUIVALENT, ROOT, Covering, Mutant, equivalent, mutants_of, node_id, sample
+from tools.mutants import Mutant, mutants_of
+from tools.mutate import EQUIVALENT, ROOT, Covering, equivalent, node_id, sample
 
 SOURCE = b'''\
 """A docstring has no words to change."""
