@@ -184,7 +184,7 @@ class Linter:
                 for line in part.read_as:
                     verbose(line)
                 for path, line, *_ in part.unread:
-                    verbose(f"{path}:{line}: recompute settings of no known framework; --dialect says whose they are")
+                    verbose(f"{path}:{line}: recompute settings of an unknown framework; --dialect sets it")
         report = self._reporter.report(found, paths, given)
         return report._replace(sites=sites, linted_against=tuple(linted_against), unread=tuple(unread))
 
@@ -220,7 +220,7 @@ class Linter:
                 continue
             options = self.options_for(path)
             choice = self.contract(path)
-            linted_against[f"megatron-core {choice.contract.version}, {choice.reason}"] = None
+            linted_against[f"megatron-core {choice.contract.version}: {choice.reason}"] = None
             if text is not None:
                 found.extend(Raw(path, anchor, finding) for finding in self._in_text(text, options))
             for site in sites:

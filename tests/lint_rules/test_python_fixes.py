@@ -20,7 +20,7 @@ from recompute_lint.schemas.choose import Choice
 from recompute_lint.sources.model import Span
 from recompute_lint.sources.reader import Document
 
-CHOICE = Choice(store.load("0.16.1"), "as asked for")
+CHOICE = Choice(store.load("0.16.1"), "--mcore")
 
 
 class Config(dict):
