@@ -12,6 +12,7 @@ from pathlib import Path
 
 from recompute_lint.hooks.diagnostics import Diagnostic
 from recompute_lint.hooks.engine import Linter
+from recompute_lint.hooks.fix import resolved
 from recompute_lint.hooks.options import Configurations
 from recompute_lint.lint_rules.finding import Example
 from recompute_lint.lint_rules.registry import RULES, load
@@ -164,18 +165,20 @@ def _said(code: str, files: Mapping[str, bytes | None], options: dict[str, objec
             found = linter.run([next(iter(files))]).diagnostics
         finally:
             os.chdir(before)
-    return "".join(_block(diagnostic) for diagnostic in found if diagnostic.code == code)
+    texts = {name: (content or b"").decode("utf-8", "replace") for name, content in files.items()}
+    return "".join(_block(diagnostic, texts) for diagnostic in found if diagnostic.code == code)
 
 
-def _block(diagnostic: Diagnostic) -> str:
+def _block(diagnostic: Diagnostic, texts: dict[str, str]) -> str:
     span = diagnostic.span
     place = f"{span.path}:{span.line}:{span.column}-{span.end_line}:{span.end_column}"
     rows = [f"{place} {diagnostic.severity}: {diagnostic.message}"]
     rows += [f"  note: {diagnostic.note}"] if diagnostic.note else []
     rows += [f"  help: {diagnostic.help}"] if diagnostic.help else []
-    if diagnostic.fix:
-        rows.append(f"  fix: {diagnostic.fix.message} ({'safe' if diagnostic.fix.safe else 'unsafe'})")
-        for edit in diagnostic.fix.edits:
+    fix = diagnostic.fix and resolved(diagnostic.fix, texts[span.path])
+    if fix:
+        rows.append(f"  fix: {fix.message} ({'safe' if fix.safe else 'unsafe'})")
+        for edit in fix.edits:
             at = f"{edit.span.line}:{edit.span.column}-{edit.span.end_line}:{edit.span.end_column}"
             rows.append(f"    {at} {edit.text!r}")
     return "\n".join(rows) + "\n"
