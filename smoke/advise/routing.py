@@ -1,0 +1,98 @@
+"""Answer what a mixture of experts' routing decides at run time: each expert gets its share. Runs only in the child.
+
+Which token goes where is known only once the router has computed, which nothing here does. Every size that depends on
+it is answered with balanced counts, times an imbalance for the experts of this rank.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+
+from .meter import Meter
+
+
+class Balance:
+    """Balanced counts.
+
+    Args:
+        experts: of a layer, on all ranks.
+        top_k: experts that a token goes to.
+        imbalance: tokens that this rank's experts get, over the balanced number.
+    """
+
+    def __init__(self, experts: int, top_k: int, imbalance: float) -> None:
+        self.experts = experts
+        self.top_k = top_k
+        self.imbalance = imbalance
+
+    def routing_map(self, tokens: int, experts: int) -> torch.Tensor:
+        """(tokens, experts) real booleans, ``top_k`` to a token, as even as can be."""
+        rows = torch.arange(tokens).repeat_interleave(self.top_k)
+        columns = torch.arange(tokens * self.top_k) % experts
+        found = torch.zeros(tokens, experts, dtype=torch.bool)
+        found[rows, columns] = True
+        return found
+
+    def selected(self, mask: torch.Tensor) -> int:
+        """How many elements of a routing map (experts, tokens) or (tokens, experts) are true."""
+        return max(1, round(mask.numel() * self.top_k / self.experts * self.imbalance))
+
+
+def install(balance: Balance) -> None:
+    """Have the token dispatchers of the Megatron-Core that is imported count with ``balance``."""
+    module = importlib.import_module("megatron.core.transformer.moe.token_dispatcher")
+    for name in ("MoEAlltoAllTokenDispatcher", "MoEAlltoAllSEQTokenDispatcher"):
+        kind = getattr(module, name, None)
+        if kind is not None and "preprocess" in kind.__dict__:
+            kind.preprocess = _counting(kind.preprocess, module, balance)
+    if hasattr(module, "MoEAllGatherTokenDispatcher"):
+        kind = module.MoEAllGatherTokenDispatcher
+        for name in ("dispatch_postprocess", "token_permutation"):
+            if name in kind.__dict__:
+                setattr(kind, name, _with_local_counts(getattr(kind, name)))
+    masked = _Masked(balance)
+    Meter.answers[torch.ops.aten.masked_select] = masked
+    Meter.answers[torch.ops.aten.bincount] = lambda values, *args: torch.empty(balance.experts, dtype=torch.long)
+
+
+class _Masked:
+    def __init__(self, balance: Balance) -> None:
+        self.balance = balance
+
+    def __call__(self, tensor: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return torch.empty(self.balance.selected(mask), dtype=tensor.dtype)
+
+
+def _counting(preprocess: Any, module: Any, balance: Balance) -> Any:
+    """``preprocess`` over a real routing map, so that the counts that it makes are real, too."""
+
+    def counted(self: Any, routing_map: torch.Tensor, *rest: Any) -> Any:
+        rows, columns = routing_map.shape
+        gather = module.gather_from_sequence_parallel_region
+
+        def everywhere(counts: torch.Tensor, *args: Any, group: Any = None, **kwargs: Any) -> torch.Tensor:
+            size = group.size() if group is not None else self.tp_size * self.ep_size
+            with unset_fake_temporarily():
+                return torch.cat([(counts * balance.imbalance).round().long()] * size)
+
+        module.gather_from_sequence_parallel_region = everywhere
+        try:
+            with unset_fake_temporarily():
+                return preprocess(self, balance.routing_map(rows, columns), *rest)
+        finally:
+            module.gather_from_sequence_parallel_region = gather
+
+    return counted
+
+
+def _with_local_counts(method: Any) -> Any:
+    """The all-gather dispatcher counts its local routing map; give it one that can be counted."""
+
+    def counted(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return method(self, *args, **kwargs)
+
+    return counted
