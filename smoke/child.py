@@ -46,6 +46,10 @@ def main(descriptor: int) -> int:
 
 
 def _run(request: dict[str, Any], announce: Any, answer: Any) -> dict[str, Any]:
+    if request["job"] == "advise":
+        from .advise import child as advise
+
+        return advise.run(request, announce, answer)
     announce("import of torch")
     try:
         import torch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import types
 from typing import Any
@@ -90,6 +91,6 @@ def settle_megatron() -> None:
     """Put right what Megatron-Core took from torch when it was imported."""
     random = importlib.import_module("megatron.core.tensor_parallel.random")
     random.__dict__["_set_cuda_rng_state"] = lambda new_state, device=-1, graph_safe=False: None
-    for name in ("_get_cuda_rng_state",):
-        if hasattr(random, name):
-            random.__dict__[name] = lambda *args, **kwargs: torch.get_rng_state()
+    random.__dict__["_get_cuda_rng_state"] = lambda *args, **kwargs: torch.get_rng_state()
+    # Nothing is computed, so no state needs to be put back.
+    random.CudaRNGStatesTracker.fork = lambda self, name=None: contextlib.nullcontext()

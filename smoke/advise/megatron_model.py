@@ -86,7 +86,7 @@ def build(settings: dict[str, Any], run: dict[str, Any]) -> Any:
     """
     made, _ = config(settings)
     if made.num_moe_experts:
-        routing.install(routing.Balance(made.num_moe_experts, made.moe_router_topk, run.get("imbalance", 1.0)))
+        routing.use(routing.Balance(made.num_moe_experts, made.moe_router_topk, run.get("imbalance", 1.0)))
     specs = importlib.import_module("megatron.core.models.gpt.gpt_layer_specs")
     gpt = importlib.import_module("megatron.core.models.gpt")
     use_te = settings.get("transformer_impl") != "local"

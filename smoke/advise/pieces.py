@@ -7,32 +7,59 @@ from (:mod:`.stage`).
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import importlib
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from . import device, megatron_model
 from .meter import Meter, Segment, measuring
 
 
-def measure(settings: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
-    """Run one micro-batch forward and backward, twice, and say what the second time took.
+class Bench:
+    """Where models are measured, one after another, under one set of fake tensors.
 
-    Args:
-        settings: ``TransformerConfig`` fields, one rank's; few layers.
-        run: see :mod:`.megatron_model`.
-
-    Returns:
-        ``segments``: of the second pass, in order, each ``[name, start, peak, end, flops]``, bytes above what was alive
-        before it; ``persistent``: bytes that the first pass left behind (workspaces, tables); ``parameters``: name,
-        number of elements, bytes of an element, and whether experts' of each; ``products``: whether torch's own cuBLAS
-        handle was used in forward and in backward.
-
-    Raises:
-        Whatever Megatron-Core or Transformer Engine raises.
+    Workspaces and tables that Transformer Engine keeps for good belong to no model, so the meter runs all along.
     """
-    with device.CudaIsCpu(), FakeTensorMode(allow_non_fake_inputs=True), measuring() as meter:
+
+    def __enter__(self) -> Bench:
+        self._stack = contextlib.ExitStack()
+        self._stack.enter_context(device.CudaIsCpu())
+        self._stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
+        self._meter = self._stack.enter_context(measuring())
+        self._parallel: dict[str, Any] | None = None
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def measure(self, settings: dict[str, Any], run: dict[str, Any], parallel: dict[str, int]) -> dict[str, Any]:
+        """Run one micro-batch forward and backward, twice, and say what the second time took.
+
+        Args:
+            settings: ``TransformerConfig`` fields, with few layers and without a pipeline.
+            run: see :func:`.megatron_model.build`.
+            parallel: keyword arguments of ``initialize_model_parallel``; this is rank 0 of as many simulated ranks.
+
+        Returns:
+            ``segments``: of the second pass, in order, each ``[name, start, peak, end, flops]``, bytes above what was
+            alive before it; ``persistent``: bytes of workspaces and tables that stay; ``batch``: bytes of tokens,
+            labels and mask; ``parameters``: name, elements, bytes of an element, and whether an expert's, of each;
+            ``products``: whether torch's own cuBLAS handle was used in forward and in backward; ``unread``: settings
+            that this Megatron-Core has no field for.
+
+        Raises:
+            Whatever Megatron-Core or Transformer Engine raises.
+        """
+        self._join(parallel)
+        meter = self._meter
+        gc.collect()
+        shared = meter.live
+        meter.products = {"forward": False, "backward": False}
         model = megatron_model.build(settings, run)
         parameters = [
             [name, value.numel(), value.element_size(), getattr(value, "allreduce", True) is False]
@@ -40,24 +67,38 @@ def measure(settings: dict[str, Any], run: dict[str, Any]) -> dict[str, Any]:
             if value.requires_grad
         ]
         _give_main_gradients(model, run)
-        batch = megatron_model.batch(run)
-        _watch(model, meter)
         before = meter.live
-        _step(model, batch, meter)
-        persistent = meter.live - before
-        meter.finish()
-        base = meter.live
-        segments = _step(model, batch, meter)
-        left = meter.live - base
-        products = dict(meter.products)
-        del model, batch
-    return {
-        "segments": [[list(s.name), s.start - base, s.peak - base, s.end - base, s.flops] for s in segments],
-        "persistent": persistent,
-        "left": left,
-        "parameters": parameters,
-        "products": products,
-    }
+        batch = megatron_model.batch(run)
+        batch_bytes = meter.live - before
+        _watch(model, meter)
+        own = meter.live - shared
+        try:
+            _step(model, batch, meter)
+            persistent = meter.live - own
+            base = meter.live
+            segments = _step(model, batch, meter)
+        finally:
+            meter.finish()
+        return {
+            "segments": [[list(s.name), s.start - base, s.peak - base, s.end - base, s.flops] for s in segments],
+            "persistent": persistent,
+            "batch": batch_bytes,
+            "parameters": parameters,
+            "products": meter.products,
+            "unread": megatron_model.config(settings)[1],
+        }
+
+    def _join(self, parallel: dict[str, int]) -> None:
+        from .. import ranks
+
+        if parallel == self._parallel:
+            return
+        if dist.is_initialized():
+            importlib.import_module("megatron.core.parallel_state").destroy_model_parallel()
+            ranks.leave()
+        ranks.join("cpu", parallel, simulate=True)
+        ranks.seed()
+        self._parallel = parallel
 
 
 def _step(model: Any, batch: dict[str, Any], meter: Meter) -> list[Segment]:

@@ -39,45 +39,49 @@ class Balance:
 
     def selected(self, mask: torch.Tensor) -> int:
         """How many elements of a routing map (experts, tokens) or (tokens, experts) are true."""
-        return max(1, round(mask.numel() * self.top_k / self.experts * self.imbalance))
+        _selected[:] = [max(1, round(mask.numel() * self.top_k / self.experts * self.imbalance))]
+        return _selected[0]
 
 
-def install(balance: Balance) -> None:
-    """Have the token dispatchers of the Megatron-Core that is imported count with ``balance``."""
+#: Of the model that is being measured.
+_current: list[Balance] = []
+
+
+def use(balance: Balance) -> None:
+    """Count with ``balance`` from here on."""
+    if not _current:
+        _install()
+    _current[:] = [balance]
+
+
+def _install() -> None:
     module = importlib.import_module("megatron.core.transformer.moe.token_dispatcher")
     for name in ("MoEAlltoAllTokenDispatcher", "MoEAlltoAllSEQTokenDispatcher"):
         kind = getattr(module, name, None)
         if kind is not None and "preprocess" in kind.__dict__:
-            kind.preprocess = _counting(kind.preprocess, module, balance)
-    if hasattr(module, "MoEAllGatherTokenDispatcher"):
-        kind = module.MoEAllGatherTokenDispatcher
-        for name in ("dispatch_postprocess", "token_permutation"):
-            if name in kind.__dict__:
-                setattr(kind, name, _with_local_counts(getattr(kind, name)))
-    masked = _Masked(balance)
-    Meter.answers[torch.ops.aten.masked_select] = masked
-    Meter.answers[torch.ops.aten.bincount] = lambda values, *args: torch.empty(balance.experts, dtype=torch.long)
+            kind.preprocess = _counting(kind.preprocess, module)
+    kind = getattr(module, "MoEAllGatherTokenDispatcher", None)
+    for name in ("dispatch_postprocess", "token_permutation"):
+        if kind is not None and name in kind.__dict__:
+            setattr(kind, name, _locally_counting(getattr(kind, name)))
+    Meter.answers[torch.ops.aten.masked_select] = _masked_select
 
 
-class _Masked:
-    def __init__(self, balance: Balance) -> None:
-        self.balance = balance
-
-    def __call__(self, tensor: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        return torch.empty(self.balance.selected(mask), dtype=tensor.dtype)
+def _masked_select(tensor: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    return torch.empty(_current[0].selected(mask), dtype=tensor.dtype)
 
 
-def _counting(preprocess: Any, module: Any, balance: Balance) -> Any:
+def _counting(preprocess: Any, module: Any) -> Any:
     """``preprocess`` over a real routing map, so that the counts that it makes are real, too."""
 
     def counted(self: Any, routing_map: torch.Tensor, *rest: Any) -> Any:
+        balance = _current[0]
         rows, columns = routing_map.shape
         gather = module.gather_from_sequence_parallel_region
 
         def everywhere(counts: torch.Tensor, *args: Any, group: Any = None, **kwargs: Any) -> torch.Tensor:
             size = group.size() if group is not None else self.tp_size * self.ep_size
-            with unset_fake_temporarily():
-                return torch.cat([(counts * balance.imbalance).round().long()] * size)
+            return torch.cat([(counts * balance.imbalance).round().long()] * size)
 
         module.gather_from_sequence_parallel_region = everywhere
         try:
@@ -89,10 +93,25 @@ def _counting(preprocess: Any, module: Any, balance: Balance) -> Any:
     return counted
 
 
-def _with_local_counts(method: Any) -> Any:
-    """The all-gather dispatcher counts its local routing map; give it one that can be counted."""
+def _locally_counting(method: Any) -> Any:
+    """The all-gather dispatcher counts its local experts' tokens on the device and asks for the counts as a list."""
 
-    def counted(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return method(self, *args, **kwargs)
+    def counted(self: Any, hidden_states: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        result = method(self, hidden_states, *args, **kwargs)
+        return tuple(self_or_counts(value) for value in result) if isinstance(result, tuple) else result
+
+    def self_or_counts(value: Any) -> Any:
+        if isinstance(value, torch.Tensor) and value.dtype == torch.long and value.dim() == 1:
+            return _counts(value.numel())
+        return value
 
     return counted
+
+
+def _counts(experts: int) -> torch.Tensor:
+    with unset_fake_temporarily():
+        return torch.full((experts,), _selected[-1] // experts, dtype=torch.long)
+
+
+#: How many elements the last mask selected.
+_selected: list[int] = [0]
