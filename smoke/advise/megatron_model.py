@@ -69,8 +69,14 @@ def config(settings: dict[str, Any]) -> tuple[Any, list[str]]:
         fields["moe_token_dispatcher_type"] = "alltoall"
         for name in ("moe_enable_deepep", "moe_flex_dispatcher_backend"):
             fields.pop(name, None)
-    if known.get("transformer_impl") == "local" and known.get("sequence_parallel"):
-        accept_sequence_parallel()
+    if known.get("attention_backend") == "flash":
+        # FlashAttention is another package; cuDNN's kernels keep the same tensors.
+        fields["attention_backend"] = "fused"
+    if known.get("transformer_impl") == "local":
+        # Apex's persistent kernel keeps what torch's norm keeps: the input, the mean and the deviation of each row.
+        fields["persist_layer_norm"] = False
+        if known.get("sequence_parallel"):
+            accept_sequence_parallel()
     made, unknown = smoke_model.build_config(fields, "cuda")
     return made, [name for name in unknown if name not in _NOT_HERE and name in known]
 

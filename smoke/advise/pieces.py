@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import os
 from typing import Any
 
 import torch
@@ -56,6 +57,7 @@ class Bench:
             Whatever Megatron-Core or Transformer Engine raises.
         """
         self._join(parallel)
+        _forget_attention()
         meter = self._meter
         gc.collect()
         shared = meter.live
@@ -96,9 +98,21 @@ class Bench:
         if dist.is_initialized():
             importlib.import_module("megatron.core.parallel_state").destroy_model_parallel()
             ranks.leave()
+        self._parallel = None
         ranks.join("cpu", parallel, simulate=True)
         ranks.seed()
         self._parallel = parallel
+
+
+def _forget_attention() -> None:
+    """Have the next model choose its attention kernels anew: Megatron-Core sets them for the process, by these names."""
+    for name in ("NVTE_FLASH_ATTN", "NVTE_FUSED_ATTN", "NVTE_UNFUSED_ATTN"):
+        os.environ.pop(name, None)
+    module = "transformer_engine.pytorch.attention.dot_product_attention.dot_product_attention"
+    backends = getattr(importlib.import_module(module), "_attention_backends", None)
+    if backends is not None:
+        backends["backend_selection_requires_update"] = True
+        backends["attention_params"] = None
 
 
 def _step(model: Any, batch: dict[str, Any], meter: Meter) -> list[Segment]:

@@ -140,6 +140,8 @@ def recipe_of(given: dict[str, Any], imbalance: float = 1.0) -> Recipe:
     gated = bool(values.get("gated_linear_unit"))
     if values.get("activation_func") is None and gated:
         values["activation_func"] = "silu"
+    if not gated and (not values["add_bias_linear"] or values.get("activation_func") not in (None, "gelu")):
+        values["bias_activation_fusion"] = False
     if values.get("ffn_hidden_size") is None:
         # megatron/training/arguments.py: two thirds for the gate, to a multiple of 64.
         values["ffn_hidden_size"] = int(4 * hidden * 2 / 3 / 64) * 64 if gated else 4 * hidden
@@ -193,6 +195,7 @@ def _named(given: dict[str, Any]) -> dict[str, Any]:
         else:
             # Sinkhorn's iteration ends when the numbers say so; it runs without gradients and keeps nothing.
             values[name] = "none"
+            values["moe_router_pre_softmax"] = True
     backend = values.get("attention_backend")
     if isinstance(backend, str):
         word = backend.split()[0]

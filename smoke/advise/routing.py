@@ -60,15 +60,36 @@ def _install() -> None:
         kind = getattr(module, name, None)
         if kind is not None and "preprocess" in kind.__dict__:
             kind.preprocess = _counting(kind.preprocess, module)
+            # Copies the counts to the host (0.14 on).
+            if "_maybe_dtoh_and_synchronize" in kind.__dict__:
+                kind._maybe_dtoh_and_synchronize = _really(kind._maybe_dtoh_and_synchronize)
     kind = getattr(module, "MoEAllGatherTokenDispatcher", None)
     for name in ("dispatch_postprocess", "token_permutation"):
         if kind is not None and name in kind.__dict__:
             setattr(kind, name, _locally_counting(getattr(kind, name)))
     Meter.answers[torch.ops.aten.masked_select] = _masked_select
+    Meter.answers[torch.ops.aten._local_scalar_dense] = _number
 
 
 def _masked_select(tensor: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     return torch.empty(_current[0].selected(mask), dtype=tensor.dtype)
+
+
+def _number(tensor: torch.Tensor) -> Any:
+    """A number on the device that the host asks for; what is asked for is how many tokens the local experts get."""
+    if tensor.dtype == torch.long and _selected[0]:
+        return _selected[0]
+    return torch.ops.aten._local_scalar_dense(tensor)
+
+
+def _really(method: Any) -> Any:
+    """``method`` on real tensors."""
+
+    def real(*args: Any, **kwargs: Any) -> Any:
+        with unset_fake_temporarily():
+            return method(*args, **kwargs)
+
+    return real
 
 
 def _counting(preprocess: Any, module: Any) -> Any:
@@ -97,6 +118,9 @@ def _locally_counting(method: Any) -> Any:
     """The all-gather dispatcher counts its local experts' tokens on the device and asks for the counts as a list."""
 
     def counted(self: Any, hidden_states: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        balance = _current[0]
+        shares = self.num_local_experts * balance.top_k / balance.experts
+        _selected[:] = [max(1, round(hidden_states.shape[0] * shares * balance.imbalance))]
         result = method(self, hidden_states, *args, **kwargs)
         return tuple(self_or_counts(value) for value in result) if isinstance(result, tuple) else result
 
