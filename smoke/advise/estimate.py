@@ -146,7 +146,7 @@ class Estimator:
         self.unread = result["unread"]
         layers = pattern([chunk for rank in self.stages for chunk in rank], choice)
         result = {**result, "boundary": self.recipe.boundary}
-        result["persistent"] += torch_workspace(self.gpu, result["products"])
+        result["persistent"] += torch_workspace(self.gpu, result["products"], self.recipe.run.get("cublas_workspace_config"))
         return pieces_of(result, layers, choice)
 
 
@@ -169,11 +169,14 @@ def _needed(choice: dict[str, Any]) -> list[dict[str, Any]]:
     return [{}, _WHOLE] if recomputed(choice) == "block" else [choice]
 
 
-def torch_workspace(gpu: Gpu, products: dict[str, bool]) -> int:
+def torch_workspace(gpu: Gpu, products: dict[str, bool], setting: str | None = None) -> int:
     """Bytes of torch's cuBLAS workspaces: one per handle, and the thread of backward has a handle of its own.
 
-    ATen's getChosenWorkspaceSize (aten/src/ATen/cuda/CublasHandlePool.cpp): 4096 KiB x 8 on capability 9 and later,
-    4096 KiB x 2 + 16 KiB x 8 before.
+    ATen's parseChosenWorkspaceSize (aten/src/ATen/cuda/CublasHandlePool.cpp): what ``CUBLAS_WORKSPACE_CONFIG`` says as
+    ``:KiB:COUNT`` pairs, else 4096 KiB x 8 on capability 9 and later, 4096 KiB x 2 + 16 KiB x 8 before.
     """
-    size = 4096 * 8 if gpu.capability >= (9, 0) else 4096 * 2 + 16 * 8
+    if not setting:
+        setting = ":4096:8" if gpu.capability >= (9, 0) else ":4096:2:16:8"
+    numbers = [int(part) for part in setting.strip(":").split(":")]
+    size = sum(kib * count for kib, count in zip(numbers[::2], numbers[1::2], strict=True))
     return 1024 * size * sum(products.values())

@@ -174,8 +174,19 @@ def _compile(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     def compiled(*args: Any, **kwargs: Any) -> Any:
         if not _active:
             return function(*args, **kwargs)
-        with _active[-1].fused():
-            return function(*args, **kwargs)
+        meter = _active[-1]
+        inputs = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
+        versions = [value._version for value in inputs]
+        with meter.fused():
+            result = function(*args, **kwargs)
+        written = {
+            id(value.untyped_storage()): value.untyped_storage().nbytes()
+            for value, version in zip(inputs, versions, strict=True)
+            if value._version != version
+        }
+        # The compiler makes a graph without mutation: what is written in place is first made, and then copied.
+        meter.peak = max(meter.peak, meter.live + sum(written.values()))
+        return result
 
     return compiled
 

@@ -11,6 +11,7 @@ import contextlib
 import gc
 import importlib
 import os
+import sys
 from typing import Any
 
 import torch
@@ -57,7 +58,7 @@ class Bench:
             Whatever Megatron-Core or Transformer Engine raises.
         """
         self._join(parallel)
-        _forget_attention()
+        _forget()
         meter = self._meter
         gc.collect()
         shared = meter.live
@@ -76,7 +77,7 @@ class Bench:
         own = meter.live - shared
         try:
             _step(model, batch, meter)
-            persistent = meter.live - own
+            persistent = meter.live - own - shared
             base = meter.live
             segments = _step(model, batch, meter)
         finally:
@@ -104,15 +105,27 @@ class Bench:
         self._parallel = parallel
 
 
-def _forget_attention() -> None:
-    """Have the next model choose its attention kernels anew: Megatron-Core sets them for the process, by these names."""
+def _forget() -> None:
+    """Have the next model choose its attention kernels and make its workspaces anew.
+
+    Megatron-Core sets the kernels for the whole process, and Transformer Engine keeps workspaces for it: in cached
+    functions and, up to 2.8, in variables of ``module/base.py``.
+    """
     for name in ("NVTE_FLASH_ATTN", "NVTE_FUSED_ATTN", "NVTE_UNFUSED_ATTN"):
         os.environ.pop(name, None)
-    module = "transformer_engine.pytorch.attention.dot_product_attention.dot_product_attention"
-    backends = getattr(importlib.import_module(module), "_attention_backends", None)
-    if backends is not None:
-        backends["backend_selection_requires_update"] = True
-        backends["attention_params"] = None
+    for name, module in list(sys.modules.items()):
+        if not name.startswith("transformer_engine.pytorch"):
+            continue
+        for key, value in list(vars(module).items()):
+            if key == "_attention_backends":
+                value["backend_selection_requires_update"] = True
+                value["attention_params"] = None
+            elif key == "_cublas_workspace":
+                setattr(module, key, None)
+            elif key in ("_multi_stream_cublas_workspace", "_dummy_wgrads"):
+                value.clear()
+            elif key.startswith("get_") and hasattr(value, "cache_clear") and "workspace" in key:
+                value.cache_clear()
 
 
 def _step(model: Any, batch: dict[str, Any], meter: Meter) -> list[Segment]:

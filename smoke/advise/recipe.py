@@ -56,6 +56,7 @@ _RUN = (
     "rotary_base",
     "fp16_lm_cross_entropy",
     "make_vocab_size_divisible_by",
+    "cublas_workspace_config",
 )
 _TRAINING = (
     "world_size",
