@@ -137,6 +137,8 @@ def _config(entry: dict[str, Any]) -> dict[str, Any]:
     config = {**entry["config"], **entry.get("recompute", {})}
     config.setdefault("vocab_size", _VOCABULARY)
     config["world_size"] = config.get("world_size") or 8
+    if not any(config.get(name) for name in ("bf16", "fp16", "params_dtype")) and "functional_tests" not in str(entry):
+        config["bf16"] = True
     if "functional_tests" in entry.get("source", ""):
         # Every functional test of Megatron-LM sets this in its environment (model_config.yaml, ENV_VARS).
         config.setdefault("cublas_workspace_config", ":4096:8")

@@ -121,8 +121,8 @@ def _target(site: Site) -> Target:
     values, keys = {}, {}
     for name, setting in site.settings.items():
         span = setting.span
-        if span.path == site.file and span.line == span.end_line:
-            values[name] = (span.line, span.column, span.end_column)
+        if span.path == site.file:
+            values[name] = (span.line, span.column, span.end_line, span.end_column)
         if setting.key.path == site.file:
             keys[name] = (setting.key.line, setting.key.column)
     try:
@@ -130,4 +130,5 @@ def _target(site: Site) -> Target:
             text = stream.read()
     except (OSError, UnicodeDecodeError):
         text = ""
-    return Target(site.dialect, site.path, site.file, text, values, keys)
+    inherited = frozenset(name for name, setting in site.settings.items() if name not in keys and setting.value is not None)
+    return Target(site.dialect, site.path, site.file, text, values, keys, inherited)

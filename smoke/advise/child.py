@@ -38,6 +38,7 @@ def run(request: dict[str, Any], announce: Any, answer: Any) -> dict[str, Any]:
     from .. import te_shapes
 
     te_shapes.install(request["te"])
+    device.settle_transformer_engine()
     announce("import of megatron.core")
     core = importlib.import_module("megatron.core")
     importlib.import_module("megatron.core.models.gpt")

@@ -110,10 +110,10 @@ def search(
             found.pop(choice.name)
     sets = [chosen_set for chosen_set in _sets(engaged) if is_valid(selective(chosen_set))]
     sets.sort(key=lambda modules: _merit(modules, found, none))
-    for modules_together in sets[:_MOST]:
-        if time.monotonic() > until:
-            break
-        add(selective(modules_together))
+    if time.monotonic() < until:
+        estimator.prepare([selective(together) for together in sets[:_MOST]])
+        for together in sets[:_MOST]:
+            add(selective(together))
     for settings in whole:
         add(settings)
     if "block" in methods:

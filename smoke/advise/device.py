@@ -87,6 +87,13 @@ def _dropout(input: torch.Tensor, p: float = 0.5, training: bool = True, inplace
     return torch.native_dropout(input, p, True)[0]
 
 
+def settle_transformer_engine() -> None:
+    """Have Transformer Engine's checkpoint take and put back no random state; call when it is imported."""
+    distributed = importlib.import_module("transformer_engine.pytorch.distributed")
+    distributed.__dict__["_get_cuda_rng_state"] = lambda *args, **kwargs: torch.get_rng_state()
+    distributed.__dict__["_set_cuda_rng_state"] = lambda *args, **kwargs: None
+
+
 def settle_megatron() -> None:
     """Put right what Megatron-Core took from torch when it was imported."""
     random = importlib.import_module("megatron.core.tensor_parallel.random")

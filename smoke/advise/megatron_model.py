@@ -65,7 +65,7 @@ def config(settings: dict[str, Any]) -> tuple[Any, list[str]]:
 
     known = {name: value for name, value in settings.items() if value is not None or name == "q_lora_rank"}
     fields = {**known, **_NOT_HERE}
-    if known.get("moe_token_dispatcher_type") == "flex":
+    if str(known.get("moe_token_dispatcher_type")).startswith("flex"):
         fields["moe_token_dispatcher_type"] = "alltoall"
         for name in ("moe_enable_deepep", "moe_flex_dispatcher_backend"):
             fields.pop(name, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from ...sources import facts as model_facts
 from .. import run, sizes
 from ..request import GIB, Unavailable, UsageError
 from . import places
@@ -196,7 +197,11 @@ def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], 
         UsageError: the model's config can't be read, or sizes are missing.
     """
     values: dict[str, Any] = {}
-    model = sizes.from_hugging_face(options.model) if options.model else {}
+    model: dict[str, Any] = {}
+    if options.model:
+        model = sizes.from_hugging_face(options.model)
+        # Hugging Face's classes of decoders untie them unless the file says so.
+        model["untie_embeddings_and_output_weights"] = not model_facts.config_of(options.model).get("tie_word_embeddings")
     for source in (model, site.settings, options.facts):
         values.update({name: value for name, value in source.items() if value is not None or name == "q_lora_rank"})
     for name in ("optimizer", "distributed_data_parallel_config"):

@@ -197,6 +197,17 @@ def _named(given: dict[str, Any]) -> dict[str, Any]:
             # Sinkhorn's iteration ends when the numbers say so; it runs without gradients and keeps nothing.
             values[name] = "none"
             values["moe_router_pre_softmax"] = True
+    dtype = str(values.get("params_dtype", "")).removeprefix("torch.")
+    if not values.get("bf16") and not values.get("fp16") and dtype in ("bf16", "bfloat16", "fp16", "float16"):
+        values["bf16" if dtype.startswith("bf") else "fp16"] = True
+    if isinstance(values.get("fp8"), str) and values["fp8"] not in ("e4m3", "hybrid"):
+        # Words of a report: the recipe by its name, the format that every recipe can have.
+        recipes = ("tensorwise", "delayed", "blockwise", "mxfp8")
+        named = next((recipe for recipe in recipes if recipe in values["fp8"]), None)
+        values.update(fp8="hybrid", **({"fp8_recipe": named} if named and not values.get("fp8_recipe") else {}))
+    if values.get("num_moe_experts") and (values.get("tensor_model_parallel_size") or 1) > 1:
+        # Megatron-Core refuses to train the one with the other and without sequence parallelism (moe_layer.py).
+        values["sequence_parallel"] = True
     backend = values.get("attention_backend")
     if isinstance(backend, str):
         word = backend.split()[0]

@@ -90,7 +90,7 @@ def shown(found: Prediction) -> list[Choice]:
     if len(blocks) > 4:
         # Of a long row of block sizes the ends, the cheapest that fits, and two between are enough.
         kept = {blocks[round(part * (len(blocks) - 1) / 3)].name for part in range(4)}
-    wanted = {found.configured.name, found.cheapest.name if found.cheapest else ""}
+    wanted = {"none", found.configured.name, found.cheapest.name if found.cheapest else ""}
     return [
         choice
         for choice in found.choices

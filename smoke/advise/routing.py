@@ -63,6 +63,8 @@ def _install() -> None:
             # Copies the counts to the host (0.14 on).
             if "_maybe_dtoh_and_synchronize" in kind.__dict__:
                 kind._maybe_dtoh_and_synchronize = _really(kind._maybe_dtoh_and_synchronize)
+    if hasattr(module, "sort_chunks_by_idxs"):
+        module.sort_chunks_by_idxs = _in_equal_chunks(module.sort_chunks_by_idxs)
     kind = getattr(module, "MoEAllGatherTokenDispatcher", None)
     for name in ("dispatch_postprocess", "token_permutation"):
         if kind is not None and name in kind.__dict__:
@@ -80,6 +82,24 @@ def _number(tensor: torch.Tensor) -> Any:
     if tensor.dtype == torch.long and _selected[0]:
         return _selected[0]
     return torch.ops.aten._local_scalar_dense(tensor)
+
+
+def _in_equal_chunks(sort_chunks: Any) -> Any:
+    """``sort_chunks_by_idxs`` with real chunks of one size: which is longer than another changes no total."""
+
+    def sorted_chunks(rows: torch.Tensor, split_sizes: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        count = split_sizes.numel()
+        with unset_fake_temporarily():
+            sizes = torch.full((count,), rows.shape[0] // count, dtype=torch.long)
+            sizes[-1] += rows.shape[0] % count
+            order = torch.arange(count)
+        if args:
+            args = (order, *args[1:])
+        else:
+            kwargs["sorted_idxs"] = order
+        return sort_chunks(rows, sizes, *args, **kwargs)
+
+    return sorted_chunks
 
 
 def _really(method: Any) -> Any:

@@ -21,16 +21,18 @@ class Target(NamedTuple):
         path: of the site inside the file, dotted.
         file: its path.
         text: its content.
-        values: by field, the place of the value that the file itself has: line, column, end column, all from 1.
+        values: by field, where the file itself has the value: line, column, last line, end column, all from 1.
         keys: by field, the line and column of the key.
+        inherited: fields that only a parent sets.
     """
 
     dialect: str
     path: str
     file: str
     text: str
-    values: Mapping[str, tuple[int, int, int]]
+    values: Mapping[str, tuple[int, int, int, int]]
     keys: Mapping[str, tuple[int, int]]
+    inherited: frozenset[str] = frozenset()
 
 
 def lines(target: Target, settings: Mapping[str, Any]) -> list[str]:
@@ -52,30 +54,34 @@ def lines(target: Target, settings: Mapping[str, Any]) -> list[str]:
 
 
 def diff(target: Target, settings: Mapping[str, Any]) -> str | None:
-    """The change to the file as a unified diff; None where the file has no recompute setting to change."""
+    """The change to the file as a unified diff; None where it has no recompute setting of its own to change."""
     values = _values(target.dialect, settings)
-    before = target.text.splitlines(keepends=True)
-    after = list(before)
-    present = [name for name in values if name in target.values]
-    anchors = [name for name in target.keys if name in (*values, *_FIELDS)]
-    if not anchors or target.dialect in ("megatron-bridge", "python"):
+    own = [name for name in target.keys if name in values or name in _FIELDS]
+    if not own or target.dialect in ("megatron-bridge", "python", *_FLAGS):
         return None
-    replaced: set[str] = set()
-    for name in sorted(present, key=lambda name: target.values[name], reverse=True):
-        line, column, end = target.values[name]
-        text = after[line - 1]
-        value = _flag_value(values[name]) if target.dialect in _FLAGS else _text(target.dialect, values[name])
-        after[line - 1] = text[: column - 1] + value + text[end - 1 :]
-        replaced.add(name)
-    missing = [name for name in values if name not in replaced and values[name] is not None]
-    if missing:
-        if target.dialect in _FLAGS:
-            return None
-        last = max(target.keys[name][0] for name in anchors)
-        column = target.keys[anchors[0]][1]
-        added = [f"{' ' * (column - 1)}{_key(target.dialect, name)}: {_text(target.dialect, values[name])}\n" for name in missing]
-        after[last:last] = added
-    return "".join(difflib.unified_diff(before, after, target.file, target.file))
+    # What the choice does not have must not be left behind, and what a parent has must be taken back.
+    values.update({name: None for name in target.inherited if name in _FIELDS and name not in values})
+    before = target.text.splitlines(keepends=True)
+    after: list[str | None] = list(before)
+    written = set()
+    for name in own:
+        line, column = target.keys[name]
+        last = target.values[name][2] if name in target.values else line
+        for number in range(line, last + 1):
+            after[number - 1] = None
+        if name in values:
+            after[line - 1] = _line(target.dialect, name, values[name], column)
+            written.add(name)
+    column = target.keys[own[0]][1]
+    added = [_line(target.dialect, name, value, column) for name, value in values.items() if name not in written]
+    place = max(target.values[name][2] if name in target.values else target.keys[name][0] for name in own)
+    result = [text for text in after[:place] if text is not None] + added
+    result += [text for text in after[place:] if text is not None]
+    return "".join(difflib.unified_diff(before, result, target.file, target.file))
+
+
+def _line(dialect: str, name: str, value: Any, column: int) -> str:
+    return f"{' ' * (column - 1)}{_key(dialect, name)}: {_text(dialect, value)}\n"
 
 
 def _values(dialect: str, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -116,4 +122,6 @@ def _text(dialect: str, value: Any) -> str:
 def _yaml(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(str, value))}]"
-    return {None: "null", True: "true", False: "false"}.get(value, str(value)) if not isinstance(value, int) or isinstance(value, bool) else str(value)
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)
