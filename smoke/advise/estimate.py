@@ -92,10 +92,12 @@ class Estimator:
         recipe = self.recipe
         dense, expert = self._parameters(chunks, pieces)
         peak = peak_of(runs, rank, recipe.pipeline, recipe.microbatches, self._group())
+        single = {kind: pieces.resting.get((kind,), 0) for kind in (0, 1)}
+        resting = sum(single[kind] for chunk in chunks for kind in chunk.layers)
         return Stage(
             state(dense, expert, recipe.training),
             peak,
-            pieces.persistent + pieces.batch,
+            pieces.persistent + pieces.batch + resting,
             sum(run.flops for run in runs),
         )
 

@@ -49,7 +49,7 @@ class Bench:
 
         Returns:
             ``segments``: of the second pass, in order, each ``[name, start, peak, end, flops]``, bytes above what was
-            alive before it; ``persistent``: bytes of workspaces and tables that stay; ``batch``: bytes of tokens,
+            alive before it; ``first``: of the first pass; ``persistent``: bytes of workspaces and tables that stay; ``batch``: bytes of tokens,
             labels and mask; ``parameters``: name, elements, bytes of an element, and whether an expert's, of each;
             ``products``: whether torch's own cuBLAS handle was used in forward and in backward; ``unread``: settings
             that this Megatron-Core has no field for.
@@ -76,14 +76,16 @@ class Bench:
         _watch(model, meter)
         own = meter.live - shared
         try:
-            _step(model, batch, meter)
+            begun = meter.live
+            first = _step(model, batch, meter)
             persistent = meter.live - own - shared
             base = meter.live
             segments = _step(model, batch, meter)
         finally:
             meter.finish()
         return {
-            "segments": [[list(s.name), s.start - base, s.peak - base, s.end - base, s.flops] for s in segments],
+            "segments": _rows(segments, base),
+            "first": _rows(first, begun),
             "persistent": persistent,
             "batch": batch_bytes,
             "parameters": parameters,
@@ -103,6 +105,10 @@ class Bench:
         ranks.join("cpu", parallel, simulate=True)
         ranks.seed()
         self._parallel = parallel
+
+
+def _rows(segments: list[Segment], base: int) -> list[list[Any]]:
+    return [[list(s.name), s.start - base, s.peak - base, s.end - base, s.flops] for s in segments]
 
 
 def _forget() -> None:

@@ -141,6 +141,8 @@ def recipe_of(given: dict[str, Any], imbalance: float = 1.0) -> Recipe:
     gated = bool(values.get("gated_linear_unit"))
     if values.get("activation_func") is None and gated:
         values["activation_func"] = "silu"
+    if values.get("position_embedding_type") == "rope" and not values.get("multi_latent_attention"):
+        values.setdefault("apply_rope_fusion", True)
     if not gated and (not values["add_bias_linear"] or values.get("activation_func") not in (None, "gelu")):
         values["bias_activation_fusion"] = False
     if values.get("ffn_hidden_size") is None:

@@ -10,7 +10,8 @@ import importlib
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
+from torch.nn.modules.module import register_module_forward_pre_hook
 
 from .meter import Meter
 
@@ -69,12 +70,32 @@ def _install() -> None:
     for name in ("dispatch_postprocess", "token_permutation"):
         if kind is not None and name in kind.__dict__:
             setattr(kind, name, _locally_counting(getattr(kind, name)))
+    register_module_forward_pre_hook(_note_rows)
+    FakeTensor.tolist = _as_list  # type: ignore[method-assign]
     Meter.answers[torch.ops.aten.masked_select] = _masked_select
     Meter.answers[torch.ops.aten._local_scalar_dense] = _number
 
 
 def _masked_select(tensor: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     return torch.empty(_current[0].selected(mask), dtype=tensor.dtype)
+
+
+def _note_rows(module: Any, args: tuple[Any, ...]) -> None:
+    """Transformer Engine's GroupedLinear (2.19 on) puts the counts on the device and asks for them back."""
+    if args and hasattr(module, "num_gemms"):
+        _rows[:] = [args[0].shape[0]]
+
+
+#: Rows of the last input of a grouped product.
+_rows: list[int] = [0]
+_to_list = FakeTensor.tolist
+
+
+def _as_list(tensor: torch.Tensor) -> Any:
+    if tensor.dtype != torch.long or tensor.dim() != 1 or not _rows[0]:
+        return _to_list(tensor)
+    count = tensor.numel()
+    return [_rows[0] // count] * (count - 1) + [_rows[0] - _rows[0] // count * (count - 1)]
 
 
 def _number(tensor: torch.Tensor) -> Any:

@@ -15,7 +15,7 @@ class Piece(NamedTuple):
     Attributes:
         kept: what its forward pass adds to what is alive.
         forward: the most alive during its forward pass, above what was there.
-        backward: the most alive during its backward pass, above what was there when that began.
+        backward: the most alive during its backward pass, above what was there when its forward pass was over.
         flops_forward: operations of its forward pass.
         flops_backward: operations of its backward pass, with what is recomputed.
     """
@@ -40,6 +40,7 @@ class Pieces(NamedTuple):
         head: final norm, MTP, output layer and loss.
         boundary: bytes of the tensor that a stage hands to the next.
         persistent: bytes of workspaces and tables, made once.
+        resting: bytes that a layer of a unit holds between steps (a token dispatcher's last tensors), by unit.
         batch: bytes of a micro-batch's tokens, labels and mask.
         parameters: by ``embedding``, ``head``, and unit: elements of dense parameters and of experts'.
     """
@@ -49,6 +50,7 @@ class Pieces(NamedTuple):
     head: Piece
     boundary: int
     persistent: int
+    resting: dict[Unit, int]
     batch: int
     parameters: dict[Any, tuple[int, int]]
 
@@ -94,10 +96,13 @@ def pieces_of(result: dict[str, Any], layers: Sequence[int], recompute: dict[str
 
     def piece(name: Any) -> Piece:
         begun, most, over, work = parts[("forward", name)]
-        start, peak, _, back = parts.get(("backward", name), (0, 0, 0, 0))
-        return Piece(over - begun, most - begun, peak - start, work, back)
+        _, peak, _, back = parts[("backward", name)]
+        return Piece(over - begun, most - begun, peak - over, work, back)
 
+    first_pass = {tuple(name): (start, end) for name, start, _, end, _ in result["first"]}
     units: dict[Unit, Piece] = {}
+    resting: dict[Unit, int] = {}
+    seen: dict[Unit, list[list[int]]] = {}
     parameters = _parameters(result["parameters"])
     found: dict[Any, tuple[int, int]] = {name: parameters[name] for name in ("embedding", "head", "word_embedding")}
     first = 0
@@ -106,19 +111,31 @@ def pieces_of(result: dict[str, Any], layers: Sequence[int], recompute: dict[str
         forward = [parts[("forward", number)] for number in members]
         backs = [parts[("backward", number)] for number in members if ("backward", number) in parts]
         # A group that is recomputed together has one backward part, at its first layer's input.
-        start, back_work = backs[-1][0], sum(back[3] for back in backs)
         units[unit] = Piece(
             forward[-1][2] - forward[0][0],
             max(part[1] for part in forward) - forward[0][0],
-            max(back[1] for back in backs) - start,
+            max(back[1] for back in backs) - forward[-1][2],
             sum(part[3] for part in forward),
-            back_work,
+            sum(back[3] for back in backs),
         )
+        seen.setdefault(unit, []).append(members)
         own = [parameters.get(number, (0, 0)) for number in members]
         found[unit] = (sum(dense for dense, _ in own), sum(expert for _, expert in own))
         first += len(unit)
+    for unit, places in seen.items():
+        # What a kind needs is made by its first layer forward, and by its last backward; the others show what one holds.
+        grown = [first_pass[way] for way in (("forward", places[-1][0]), ("backward", places[0][0])) if way in first_pass]
+        resting[unit] = sum(end - start for start, end in grown) if len(places) > 1 and len(unit) == 1 else 0
+    held = sum(resting[unit] * len(places) for unit, places in seen.items())
     return Pieces(
-        piece("embedding"), units, piece("head"), result["boundary"], result["persistent"], result["batch"], found
+        piece("embedding"),
+        units,
+        piece("head"),
+        result["boundary"],
+        result["persistent"] - held,
+        resting,
+        result["batch"],
+        found,
     )
 
 
@@ -168,7 +185,7 @@ def run_of(chunk: Chunk, recompute: dict[str, Any], plain: Pieces, whole: Pieces
         stack.append(plain.embedding)
     else:
         # The tensor received is kept as the first layer's input is, and its gradient takes its place.
-        stack.append(Piece(plain.boundary, plain.boundary, plain.boundary, 0, 0))
+        stack.append(Piece(plain.boundary, plain.boundary, 0, 0, 0))
     if mode == "block":
         count = int(recompute.get("recompute_num_layers") or 0)
         stack += [(whole if number < count else plain).units[(kind,)] for number, kind in enumerate(chunk.layers)]
