@@ -1,8 +1,8 @@
 """Predict measured runs, and say how far off: ``advise_accuracy.py FILE.yaml [--match TEXT] [--mcore DIR] [--te DIR]``.
 
-The file has ``entries``, each with ``id``, ``hardware``, ``software``, ``config`` (names of Megatron-LM's arguments or of
-``TransformerConfig``), ``recompute``, ``measured`` (one or a list of ``what``, ``value_bytes``, ``when``), ``missing`` and
-``confidence``. Each is predicted from its configuration alone.
+The file has ``entries``, each with ``id``, ``hardware``, ``software``, ``config`` (names of Megatron-LM's arguments or
+of ``TransformerConfig``), ``recompute``, ``measured`` (one or a list of ``what``, ``value_bytes``, ``when``),
+``missing`` and ``confidence``. Each is predicted from its configuration alone.
 """
 
 from __future__ import annotations
@@ -161,8 +161,12 @@ def _release(entry: dict[str, Any]) -> str:
 
 
 def _te(mcore: str) -> str:
+    """A release of Transformer Engine of the same months as the Megatron-Core, as far as one is kept."""
+    wanted = (2, 10) if os.path.basename(mcore).split(".") < ["0", "18"] else (2, 14)
     folder = os.path.join(_CACHE, "transformer-engine")
-    return os.path.join(folder, "2.10.0" if os.path.basename(mcore) < "0.18" else "2.14.1")
+    there = sorted(tuple(map(int, name.split("."))) for name in os.listdir(folder))
+    fitting = [release for release in there if release[:2] <= wanted] or there[:1]
+    return os.path.join(folder, ".".join(map(str, fitting[-1])))
 
 
 def report(rows: list[Row]) -> None:
@@ -197,8 +201,9 @@ def _order(rows: list[Row]) -> None:
         choices = {json.dumps(row.entry.get("recompute"), sort_keys=True) for row in group}
         if len(choices) < 2 or any(row.predicted is None for row in group):
             continue
-        pairs = [(a, b) for number, a in enumerate(group) for b in group[number + 1 :] if a.measured != b.measured]
-        right = sum((a.measured < b.measured) == (a.predicted < b.predicted) for a, b in pairs)
+        figures = [(row.measured, row.predicted or 0) for row in group]
+        pairs = [(a, b) for number, a in enumerate(figures) for b in figures[number + 1 :] if a[0] != b[0]]
+        right = sum((one[0] < other[0]) == (one[1] < other[1]) for one, other in pairs)
         print(f"order of {len(group)} choices like {group[0].entry['id']}: {right} of {len(pairs)} pairs right")
 
 

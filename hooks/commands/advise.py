@@ -34,10 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     model = parser.add_argument_group("the model")
     model.add_argument("--model", metavar="PATH", help="the model's Hugging Face config.json, or its folder")
     model.add_argument("--facts", metavar="FIELD=VALUE", action="append", help="what else is known: seq_length=8192")
-    model.add_argument("--imbalance", type=float, default=1.0, metavar="F", help="tokens of the fullest experts over the mean (1.0)")
+    model.add_argument(
+        "--imbalance", type=float, default=1.0, metavar="F", help="tokens of the fullest experts over the mean (1.0)"
+    )
     model.add_argument("--dialect", metavar="NAME", help="read every file as this framework's")
     run = parser.add_argument_group("the run")
-    run.add_argument("--mcore", metavar="VERSION|PATH", help="the megatron-core to run: a release, a folder, or the one installed")
+    run.add_argument(
+        "--mcore", metavar="VERSION|PATH", help="the megatron-core to run: a release, a folder, or the one installed"
+    )
     run.add_argument("--te", metavar="VERSION|PATH", help="the Transformer Engine to run, in the same way")
     run.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS", help="for one child process (120)")
     run.add_argument("--memory-limit", type=float, default=4.0, metavar="GIB", help="for one child process (4)")
@@ -130,5 +134,7 @@ def _target(site: Site) -> Target:
             text = stream.read()
     except (OSError, UnicodeDecodeError):
         text = ""
-    inherited = frozenset(name for name, setting in site.settings.items() if name not in keys and setting.value is not None)
+    inherited = frozenset(
+        name for name, setting in site.settings.items() if name not in keys and setting.value is not None
+    )
     return Target(site.dialect, site.path, site.file, text, values, keys, inherited)

@@ -33,7 +33,7 @@ def _is_cuda(value: object) -> bool:
 
 
 def pretend(gpu: Gpu) -> None:
-    """Answer for ``gpu`` wherever torch.cuda is asked; call before Megatron-Core and Transformer Engine are imported."""
+    """Answer for ``gpu`` wherever torch.cuda is asked; call before anything that asks is imported."""
     from .. import cpu_standins
 
     cpu_standins.apply()

@@ -91,7 +91,7 @@ class Estimator:
     def _stage(self, rank: int, chunks: list[Chunk], runs: list[Run], pieces: Pieces) -> Stage:
         recipe = self.recipe
         dense, expert = self._parameters(chunks, pieces)
-        peak = peak_of(runs, rank, recipe.pipeline, recipe.microbatches, self._group())
+        peak = peak_of(runs, rank, recipe.pipeline, recipe.microbatches, recipe.group)
         single = {kind: pieces.resting.get((kind,), 0) for kind in (0, 1)}
         resting = sum(single[kind] for chunk in chunks for kind in chunk.layers)
         return Stage(
@@ -100,9 +100,6 @@ class Estimator:
             pieces.persistent + pieces.batch + resting,
             sum(run.flops for run in runs),
         )
-
-    def _group(self) -> int | None:
-        return None
 
     def _parameters(self, chunks: list[Chunk], pieces: Pieces) -> tuple[int, int]:
         dense = expert = 0
@@ -123,7 +120,7 @@ class Estimator:
         return dense, expert
 
     def _copies_embedding(self) -> bool:
-        """Whether the last stage has word embeddings of its own: tied weights, or MTP (setup_embeddings_and_output_layer)."""
+        """Whether the last stage has word embeddings of its own: tied weights, or MTP (language_module.py)."""
         tied = not self.recipe.run.get("untie_embeddings_and_output_weights")
         return tied or bool(self.recipe.settings.get("mtp_num_layers"))
 
@@ -147,9 +144,9 @@ class Estimator:
             raise CannotMeasure(result["reason"] + (f" ({result['frame']})" if result.get("frame") else ""))
         self.unread = result["unread"]
         layers = pattern([chunk for rank in self.stages for chunk in rank], choice)
-        result = {**result, "boundary": self.recipe.boundary}
-        result["persistent"] += torch_workspace(self.gpu, result["products"], self.recipe.run.get("cublas_workspace_config"))
-        return pieces_of(result, layers, choice)
+        setting = self.recipe.run.get("cublas_workspace_config")
+        workspaces = result["persistent"] + torch_workspace(self.gpu, result["products"], setting)
+        return pieces_of({**result, "boundary": self.recipe.boundary, "persistent": workspaces}, layers, choice)
 
 
 #: Settings of the pipeline; a measured model has none.

@@ -45,12 +45,12 @@ def stages(settings: dict[str, Any]) -> list[list[Chunk]]:
     chunks = []
     start = 0
     for position, count in enumerate(counts):
-        chunks.append(
-            Chunk(tuple(pattern[start : start + count]), position == 0, position == len(counts) - 1)
-        )
+        chunks.append(Chunk(tuple(pattern[start : start + count]), position == 0, position == len(counts) - 1))
         start += count
     if start != len(pattern):
-        raise UsageError(f"num_layers {len(pattern)} cannot be split over {pipeline} pipeline stages as the recipe asks")
+        raise UsageError(
+            f"num_layers {len(pattern)} cannot be split over {pipeline} pipeline stages as the recipe asks"
+        )
     return [chunks[rank::pipeline] for rank in range(pipeline)]
 
 

@@ -49,10 +49,10 @@ class Bench:
 
         Returns:
             ``segments``: of the second pass, in order, each ``[name, start, peak, end, flops]``, bytes above what was
-            alive before it; ``first``: of the first pass; ``persistent``: bytes of workspaces and tables that stay; ``batch``: bytes of tokens,
-            labels and mask; ``parameters``: name, elements, bytes of an element, and whether an expert's, of each;
-            ``products``: whether torch's own cuBLAS handle was used in forward and in backward; ``unread``: settings
-            that this Megatron-Core has no field for.
+            alive before it; ``first``: of the first pass; ``persistent``: bytes of workspaces and tables that stay;
+            ``batch``: bytes of tokens, labels and mask; ``parameters``: name, elements, bytes of an element, and
+            whether an expert's, of each; ``products``: whether torch's own cuBLAS handle was used in forward and in
+            backward; ``unread``: settings that this Megatron-Core has no field for.
 
         Raises:
             Whatever Megatron-Core or Transformer Engine raises.
@@ -175,7 +175,7 @@ def _marker(meter: Meter, forward: Any, backward: Any) -> Any:
 
 
 def _give_main_gradients(model: Any, run: dict[str, Any]) -> None:
-    """Do what Megatron-Core's data parallelism does with gradients: add them up in a buffer of its own, and drop them."""
+    """Do as Megatron-Core's data parallelism does: add gradients up in a buffer of its own, and drop them."""
     dtype = torch.float32 if run.get("grad_reduce_in_fp32", True) else None
     for parameter in model.parameters():
         if not parameter.requires_grad:

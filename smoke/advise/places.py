@@ -26,7 +26,7 @@ class Place(NamedTuple):
 
 
 def megatron_core(wanted: str | None) -> Place:
-    """Megatron-Core: the folder, the release, or the installed one that ``--mcore`` says; else installed or newest kept.
+    """Megatron-Core as ``--mcore`` says: a folder, a release or the installed one; else that or the newest kept.
 
     Raises:
         UsageError: there is none such.

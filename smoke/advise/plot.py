@@ -40,7 +40,13 @@ def draw(found: Prediction, path: str) -> None:
     for choice in found.choices:
         x, y = 100 * choice.extra_flops, choice.peak / 1e9
         is_configured = choice.name == found.configured.name
-        axes.plot(x, y, "D" if is_configured else "o", color="C1" if is_configured else "C0", alpha=1 if choice.name in best else 0.3)
+        axes.plot(
+            x,
+            y,
+            "D" if is_configured else "o",
+            color="C1" if is_configured else "C0",
+            alpha=1 if choice.name in best else 0.3,
+        )
         if is_configured or (choice.name in best and choice.settings.get("recompute_method") != "block"):
             axes.annotate(choice.name, (x, y), textcoords="offset points", xytext=(5, 5), fontsize=8)
     axes.axhline(found.memory / 1e9, color="C3", linestyle="--", label=f"{found.memory / 1e9:.0f} GB")

@@ -201,7 +201,9 @@ def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], 
     if options.model:
         model = sizes.from_hugging_face(options.model)
         # Hugging Face's classes of decoders untie them unless the file says so.
-        model["untie_embeddings_and_output_weights"] = not model_facts.config_of(options.model).get("tie_word_embeddings")
+        model["untie_embeddings_and_output_weights"] = not model_facts.config_of(options.model).get(
+            "tie_word_embeddings"
+        )
     for source in (model, site.settings, options.facts):
         values.update({name: value for name, value in source.items() if value is not None or name == "q_lora_rank"})
     for name in ("optimizer", "distributed_data_parallel_config"):
@@ -221,7 +223,11 @@ def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], 
         if taken:
             stated = ", ".join(f"{name}={value}" for name, value in taken.items())
             notes.append(f"assumed, as frameworks over a checkpoint have it: {stated}")
-    missing = [name for name in ASKED if values.get(name) is None and not (name == "vocab_size" and "padded_vocab_size" in values)]
+    missing = [
+        name
+        for name in ASKED
+        if values.get(name) is None and not (name == "vocab_size" and "padded_vocab_size" in values)
+    ]
     if missing:
         lines = "".join(f"\n  {name}: {ASKED[name]}" for name in missing)
         raise UsageError(f"{site.label}: what is not known must be said with --facts NAME=VALUE or --model:{lines}")

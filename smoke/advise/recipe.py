@@ -14,7 +14,6 @@ _ALIASES: dict[str, str] = {
     "num_experts": "num_moe_experts",
     "norm_epsilon": "layernorm_epsilon",
     "encoder_seq_length": "seq_length",
-    "moe_router_pre_softmax_": "moe_router_pre_softmax",
 }
 _NEGATED: dict[str, str] = {
     "disable_bias_linear": "add_bias_linear",
@@ -28,7 +27,7 @@ _NEGATED: dict[str, str] = {
     "no_persist_layer_norm": "persist_layer_norm",
 }
 
-#: What Megatron-LM's parser sets where a flag is absent (megatron/training/arguments.py, core_transformer_config_from_args).
+#: What Megatron-LM's parser sets where a flag is absent (megatron/training/arguments.py).
 _DEFAULTS: dict[str, Any] = {
     "add_bias_linear": True,
     "attention_dropout": 0.1,
@@ -75,12 +74,13 @@ _TRAINING = (
     "grad_reduce_in_bf16",
     "overlap_grad_reduce",
     "overlap_param_gather",
+    "num_distributed_optimizer_instances",
+    "microbatch_group_size_per_vp_stage",
+    "microbatch_group_size_per_virtual_pipeline_stage",
 )
 
 #: Change neither what a model keeps nor where it runs.
-_WITHOUT_BYTES = frozenset(
-    {"tokenizer_type", "is_hybrid_model", "num_virtual_stages_per_pipeline_rank", "microbatch_group_size_per_vp_stage"}
-)
+_WITHOUT_BYTES = frozenset({"tokenizer_type", "is_hybrid_model", "num_virtual_stages_per_pipeline_rank"})
 
 #: What the estimator does not model; a prediction with one of these says so.
 NOT_MODELLED: dict[str, str] = {
@@ -109,6 +109,7 @@ class Recipe(NamedTuple):
         virtual: virtual stages of each.
         microbatches: of one iteration.
         not_modelled: what it asks for that the estimate leaves out, one line each.
+        group: micro-batches that a virtual stage takes in a row; None is as many as there are ranks.
     """
 
     settings: dict[str, Any]
@@ -119,6 +120,7 @@ class Recipe(NamedTuple):
     virtual: int
     microbatches: int
     not_modelled: tuple[str, ...]
+    group: int | None = None
 
     @property
     def boundary(self) -> int:
@@ -165,12 +167,17 @@ def recipe_of(given: dict[str, Any], imbalance: float = 1.0) -> Recipe:
     if microbatches is None:
         batch = values.get("global_batch_size") or data * run["micro_batch_size"]
         microbatches = max(1, int(batch) // (data * run["micro_batch_size"]))
+    group = values.get("microbatch_group_size_per_vp_stage") or values.get(
+        "microbatch_group_size_per_virtual_pipeline_stage"
+    )
     run["grad_reduce_in_fp32"] = training.fp32_gradients
-    not_modelled = tuple(sorted({why for name, why in NOT_MODELLED.items() if values.get(name) not in (None, False, "none")}))
+    not_modelled = tuple(
+        sorted({why for name, why in NOT_MODELLED.items() if values.get(name) not in (None, False, "none")})
+    )
     recompute = {name: values[name] for name in RECOMPUTE_FIELDS if values.get(name) not in (None, False)}
     read_here = {*RECOMPUTE_FIELDS, *_RUN, *_TRAINING, *_WITHOUT_BYTES}
     settings = {name: value for name, value in values.items() if name not in read_here}
-    return Recipe(settings, recompute, run, training, pipeline, virtual, int(microbatches), not_modelled)
+    return Recipe(settings, recompute, run, training, pipeline, virtual, int(microbatches), not_modelled, group)
 
 
 _PARALLEL = ("tensor_model", "context", "pipeline_model", "expert_model", "expert_tensor")
@@ -258,12 +265,14 @@ def _training(values: dict[str, Any], tensor: int, context: int, pipeline: int) 
     if values.get("use_precision_aware_optimizer"):
         main = bytes_of(values.get("main_params_dtype"), 4)
         moments = bytes_of(values.get("exp_avg_dtype"), 4) + bytes_of(values.get("exp_avg_sq_dtype"), 4)
+    # Each instance has all of the state, spread over its own ranks (megatron/core/parallel_state.py).
+    instances = number(values, "num_distributed_optimizer_instances", 1)
     training = Training(
         bf16 or fp16,
         in_fp32,
         bool(values.get("use_distributed_optimizer")),
-        data * context,
-        expert_data,
+        max(1, data * context // instances),
+        max(1, expert_data // instances),
         main,
         moments,
         str(values.get("optimizer", "adam")).endswith("muon"),

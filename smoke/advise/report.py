@@ -27,7 +27,13 @@ def answer(found: Prediction) -> str:
 
 def text(found: Prediction, written: list[str], change: str | None) -> str:
     """For a terminal."""
-    parts = [f"{found.site.label}: {answer(found)}", "", *_table(found, markdown=False), "", *_stages(found, markdown=False)]
+    parts = [
+        f"{found.site.label}: {answer(found)}",
+        "",
+        *_table(found, markdown=False),
+        "",
+        *_stages(found, markdown=False),
+    ]
     if written:
         best = found.cheapest
         parts += ["", f"To have {best.name if best else 'it'}, write:", *("  " + line for line in written)]
@@ -38,7 +44,13 @@ def text(found: Prediction, written: list[str], change: str | None) -> str:
 
 def markdown(found: Prediction, written: list[str], change: str | None) -> str:
     """For a pull request."""
-    parts = [f"**{found.site.label}**: {answer(found)}", "", *_table(found, markdown=True), "", *_stages(found, markdown=True)]
+    parts = [
+        f"**{found.site.label}**: {answer(found)}",
+        "",
+        *_table(found, markdown=True),
+        "",
+        *_stages(found, markdown=True),
+    ]
     if written:
         parts += ["", "```", *written, "```"]
     if change:
@@ -110,7 +122,7 @@ def _stage(stage: Stage) -> dict[str, int]:
 
 
 def _table(found: Prediction, *, markdown: bool) -> list[str]:
-    rows = [("recompute", "peak", "extra FLOPs", "step at peak FLOPs", "")]
+    rows: list[tuple[str, ...]] = [("recompute", "peak", "extra FLOPs", "step at peak FLOPs", "")]
     for choice in shown(found):
         marks = ["fits" if found.fits(choice) else "", "configured" if choice.name == found.configured.name else ""]
         rows.append(
@@ -126,7 +138,9 @@ def _table(found: Prediction, *, markdown: bool) -> list[str]:
 
 
 def _stages(found: Prediction, *, markdown: bool) -> list[str]:
-    rows = [("stage", "parameters", "gradients", "optimizer", "activations", "workspaces", "peak")]
+    rows: list[tuple[str, ...]] = [
+        ("stage", "parameters", "gradients", "optimizer", "activations", "workspaces", "peak")
+    ]
     for number, stage in enumerate(found.configured.stages):
         parts = (*stage.state, stage.activations, stage.workspaces, stage.peak)
         rows.append((str(number), *(f"{part / _GB:.2f}" for part in parts)))
@@ -140,7 +154,9 @@ def _columns(rows: list[tuple[str, ...]], markdown: bool) -> list[str]:
         return [head, rule, *body]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [
-        "  ".join([row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]).rstrip()
+        "  ".join(
+            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        ).rstrip()
         for row in rows
     ]
 

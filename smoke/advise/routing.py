@@ -65,7 +65,7 @@ def _install() -> None:
             if "_maybe_dtoh_and_synchronize" in kind.__dict__:
                 kind._maybe_dtoh_and_synchronize = _really(kind._maybe_dtoh_and_synchronize)
     if hasattr(module, "sort_chunks_by_idxs"):
-        module.sort_chunks_by_idxs = _in_equal_chunks(module.sort_chunks_by_idxs)
+        module.__dict__["sort_chunks_by_idxs"] = _in_equal_chunks(module.__dict__["sort_chunks_by_idxs"])
     kind = getattr(module, "MoEAllGatherTokenDispatcher", None)
     for name in ("dispatch_postprocess", "token_permutation"):
         if kind is not None and name in kind.__dict__:

@@ -104,7 +104,8 @@ def pieces_of(result: dict[str, Any], layers: Sequence[int], recompute: dict[str
     resting: dict[Unit, int] = {}
     seen: dict[Unit, list[list[int]]] = {}
     parameters = _parameters(result["parameters"])
-    found: dict[Any, tuple[int, int]] = {name: parameters[name] for name in ("embedding", "head", "word_embedding")}
+    ends = ("embedding", "head", "word_embedding")
+    found: dict[Any, tuple[int, int]] = {name: parameters[name] for name in ends}
     first = 0
     for unit in units_of(layers, recompute):
         members = [number for number in range(first, first + len(unit)) if ("forward", number) in parts]
@@ -124,7 +125,9 @@ def pieces_of(result: dict[str, Any], layers: Sequence[int], recompute: dict[str
         first += len(unit)
     for unit, places in seen.items():
         # What a kind needs is made by its first layer forward, and by its last backward; the others show what one holds.
-        grown = [first_pass[way] for way in (("forward", places[-1][0]), ("backward", places[0][0])) if way in first_pass]
+        grown = [
+            first_pass[way] for way in (("forward", places[-1][0]), ("backward", places[0][0])) if way in first_pass
+        ]
         resting[unit] = sum(end - start for start, end in grown) if len(places) > 1 and len(unit) == 1 else 0
     held = sum(resting[unit] * len(places) for unit, places in seen.items())
     return Pieces(

@@ -39,7 +39,9 @@ def lines(target: Target, settings: Mapping[str, Any]) -> list[str]:
     """The lines to write, in the recipe's own words."""
     values = _values(target.dialect, settings)
     if target.dialect in _FLAGS:
-        return [" ".join(f"--{_flag(name)} {_flag_value(value)}" for name, value in values.items() if value is not None)]
+        return [
+            " ".join(f"--{_flag(name)} {_flag_value(value)}" for name, value in values.items() if value is not None)
+        ]
     if target.dialect == "megatron-bridge":
         return [f"{target.path or 'model'}.{name}={_yaml(value)}" for name, value in values.items()]
     if target.dialect == "python":
@@ -50,7 +52,9 @@ def lines(target: Target, settings: Mapping[str, Any]) -> list[str]:
     for step in steps:
         written.append(" " * indent + f"{step}:")
         indent += 2
-    return written + [" " * indent + f"{_key(target.dialect, name)}: {_text(target.dialect, value)}" for name, value in values.items()]
+    return written + [
+        " " * indent + f"{_key(target.dialect, name)}: {_text(target.dialect, value)}" for name, value in values.items()
+    ]
 
 
 def diff(target: Target, settings: Mapping[str, Any]) -> str | None:

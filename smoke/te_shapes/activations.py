@@ -47,7 +47,7 @@ for _name in (*_GATED, *_PLAIN):
     globals()[_name] = _forward(_name in _GATED)
     _derivative = _name.replace("clamped_", "clamped_d") if _name.startswith("clamped_") else f"d{_name}"
     globals()[_derivative] = _backward
-    __all__ += [_name, _derivative]  # noqa: PLE0604
+    __all__ += [_name, _derivative]
     if _name in _PLAIN:
         globals()[f"dbias_d{_name}"] = _with_bias
         __all__ += [f"dbias_d{_name}"]

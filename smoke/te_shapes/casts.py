@@ -1,4 +1,4 @@
-"""Casts to and from fp8 (``cast.cpp``, ``quantizer.cpp``): the quantizer's own ``make_empty`` says what is allocated."""
+"""Casts to and from fp8 (``cast.cpp``, ``quantizer.cpp``): the quantizer's ``make_empty`` says what is allocated."""
 
 from __future__ import annotations
 
@@ -45,12 +45,13 @@ def bgrad_quantize(tensor: torch.Tensor, quantizer: Any) -> list[Any]:
     return [torch.empty(tensor.shape[-1], dtype=tensor.dtype), empty(quantizer, tensor.shape, tensor.dtype)]
 
 
-def split_quantize(tensor: torch.Tensor, sections: Sequence[int], quantizers: Sequence[Any], *rest: Any) -> list[Any]:
+def split_quantize(
+    tensor: torch.Tensor, sections: Sequence[int], quantizers: Sequence[Any], *rest: Any, **kwargs: Any
+) -> list[Any]:
     """``cast.cpp`` (split_quantize): rows split as ``sections`` say, each quantized by its own quantizer."""
     width = tensor.shape[1:]
     return [
-        empty(quantizer, (rows, *width), tensor.dtype)
-        for rows, quantizer in zip(sections, quantizers, strict=True)
+        empty(quantizer, (rows, *width), tensor.dtype) for rows, quantizer in zip(sections, quantizers, strict=True)
     ]
 
 

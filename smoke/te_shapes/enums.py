@@ -127,7 +127,7 @@ class _Backends(enum.EnumMeta):
         raise AttributeError(name)
 
 
-class NVTE_Fused_Attn_Backend(enum.IntEnum, metaclass=_Backends):  # noqa: N801
+class NVTE_Fused_Attn_Backend(enum.IntEnum, metaclass=_Backends):
     """``fused_attn.h``."""
 
     NVTE_No_Backend = -1

@@ -46,9 +46,7 @@ def generic_gemm(
     return [output, bias_grad, before_gelu, extra_output]
 
 
-def te_general_grouped_gemm(
-    A: Sequence[Any], transa: bool, B: Sequence[Any], transb: bool, D: Any, *rest: Any
-) -> Any:
+def te_general_grouped_gemm(A: Sequence[Any], transa: bool, B: Sequence[Any], transb: bool, D: Any, *rest: Any) -> Any:
     """One product per expert into outputs that the caller made (``gemm.cpp``); the biases are passed through."""
     for left, right in zip(A, B, strict=True):
         a, b = casts.shape(left), casts.shape(right)

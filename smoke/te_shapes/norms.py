@@ -25,7 +25,9 @@ def layernorm_fwd(
     return [_output(inp, out, quantizer, dtype), _rows(inp), _rows(inp)]
 
 
-def layernorm_bwd(dz: torch.Tensor, x: torch.Tensor, mu: Any, rsigma: Any, gamma: torch.Tensor, *rest: Any) -> list[Any]:
+def layernorm_bwd(
+    dz: torch.Tensor, x: torch.Tensor, mu: Any, rsigma: Any, gamma: torch.Tensor, *rest: Any
+) -> list[Any]:
     """Gradients of the input, the weight and the bias."""
     return [torch.empty_like(x), torch.empty_like(gamma), torch.empty_like(gamma)]
 

@@ -45,8 +45,8 @@ def test_full_recomputation_keeps_the_input_alone(estimator):
 
 
 def test_a_moe_layer(estimator):
-    # Attention and norms as a dense layer's, then tokens x top-k rows: permuted input, gate and up, their product, which
-    # the router's probabilities are part of, so that the output of the experts is not kept.
+    # Attention and norms as a dense layer's, then tokens x top-k rows: permuted input, gate and up, and their product
+    # with the router's probabilities in it, so that the output of the experts is not kept.
     tokens, hidden, rows, ffn = 1024, 1024, 1024 * 2, 512
     attention = 4 * tokens * hidden + 2 * tokens * (1024 + 2 * 256 + 1024) + 4 * tokens * 16
     norm = 2 * 2 * tokens * hidden

@@ -41,7 +41,9 @@ def test_layers_of_stages(settings, expected):
 
 
 def test_first_and_last_chunk_have_embedding_and_loss():
-    first, last = stages({"num_layers": 8, "pipeline_model_parallel_size": 2, "virtual_pipeline_model_parallel_size": 2})
+    first, last = stages(
+        {"num_layers": 8, "pipeline_model_parallel_size": 2, "virtual_pipeline_model_parallel_size": 2}
+    )
     assert [(chunk.embedding, chunk.loss) for chunk in first + last] == [
         (True, False),
         (False, False),

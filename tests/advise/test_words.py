@@ -63,7 +63,11 @@ def patched(text, change):
 @pytest.mark.parametrize(
     ("text", "choice", "expected"),
     [
-        (PLAIN, full("block", 4), ["recompute_granularity: full", "recompute_method: block", "recompute_num_layers: 4"]),
+        (
+            PLAIN,
+            full("block", 4),
+            ["recompute_granularity: full", "recompute_method: block", "recompute_num_layers: 4"],
+        ),
         (
             NEMO,
             full(),
@@ -94,7 +98,9 @@ def test_a_diff_lints_clean(tmp_path, lint, text, choice):
     assert lint({"a.yaml": after}, facts=facts) == []
 
 
-@pytest.mark.parametrize(("text", "size"), [("80GB", 80 * 10**9), ("79.5 GiB", int(79.5 * 2**30)), ("141", 141 * 10**9)])
+@pytest.mark.parametrize(
+    ("text", "size"), [("80GB", 80 * 10**9), ("79.5 GiB", int(79.5 * 2**30)), ("141", 141 * 10**9)]
+)
 def test_sizes(text, size):
     assert _bytes(text, "--gpu-memory") == size
 
@@ -123,7 +129,9 @@ def test_a_chart_must_be_a_picture(tmp_path, capsys):
 
 def test_the_command(tmp_path, capsys, found):
     file = tmp_path / "recipe.yaml"
-    flags = {name: value for name, value in LLAMA.items() if not name.startswith("no_") and name != "disable_bias_linear"}
+    flags = {
+        name: value for name, value in LLAMA.items() if not name.startswith("no_") and name != "disable_bias_linear"
+    }
     recipe = {**flags, "add_bias_linear": False, "num_layers": 8, **selective("core_attn")}
     file.write_text("".join(f"{name}: {json.dumps(value)}\n" for name, value in recipe.items()))
     arguments = ["advise", str(file), "--isolated", "--gpus", "8", "--gpu-memory", "30GB", "--output-format", "json"]
