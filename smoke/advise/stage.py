@@ -124,7 +124,7 @@ def pieces_of(result: dict[str, Any], layers: Sequence[int], recompute: dict[str
         found[unit] = (sum(dense for dense, _ in own), sum(expert for _, expert in own))
         first += len(unit)
     for unit, places in seen.items():
-        # What a kind needs is made by its first layer forward, and by its last backward; the others show what one holds.
+        # A kind's first layer forward, and its last backward, make the workspaces; the others show what one holds.
         grown = [
             first_pass[way] for way in (("forward", places[-1][0]), ("backward", places[0][0])) if way in first_pass
         ]
