@@ -13,7 +13,7 @@ from .estimate import CannotMeasure, Estimator, Stage
 _INSIDE = {"moe": ("moe_act", "shared_experts"), "mlp": ()}
 
 #: More models than this are not measured; those that are left out lie far from the best by the sum of their parts.
-_MOST = 40
+_MOST = 16
 
 
 class Choice(NamedTuple):
