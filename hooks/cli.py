@@ -23,6 +23,7 @@ COMMANDS = {
     "contract": "what a megatron-core release allows, what changed, or a contract from a source tree",
     "compat": "a table of recipes and megatron-core releases",
     "smoke": "does a small model with the recipe's settings run? (needs the extra smoke)",
+    "advise": "will it fit, and which recomputation is the cheapest that does? (needs the extra smoke)",
     "bench": "what does recomputation save and cost? (needs the extra smoke)",
     "server": "findings and fixes in an editor (needs the extra lsp)",
 }

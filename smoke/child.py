@@ -46,6 +46,10 @@ def main(descriptor: int) -> int:
 
 
 def _run(request: dict[str, Any], announce: Any, answer: Any) -> dict[str, Any]:
+    if request["job"] == "advise":
+        from .advise import child as advise
+
+        return advise.run(request, announce, answer)
     announce("import of torch")
     try:
         import torch
@@ -62,6 +66,9 @@ def _run(request: dict[str, Any], announce: Any, answer: Any) -> dict[str, Any]:
         stand_ins = cpu_standins.apply()
         if importlib.util.find_spec("grouped_gemm") is None:
             stand_ins += cpu_standins.provide_grouped_gemm()
+    if importlib.util.find_spec("transformer_engine_torch") is None:
+        # Its Python alone, which `advise` runs over shapes, does not import; to Megatron-Core it is not there.
+        sys.modules["transformer_engine"] = None  # type: ignore[assignment]
     announce("import of megatron.core")
     version = _import_megatron()
     if device == "cpu":
