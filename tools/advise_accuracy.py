@@ -21,7 +21,7 @@ from recompute_lint.smoke import run
 from recompute_lint.smoke.advise.estimate import CannotMeasure, Estimator
 from recompute_lint.smoke.advise.gpus import GPUS
 from recompute_lint.smoke.advise.recipe import recipe_of
-from recompute_lint.smoke.request import UsageError
+from recompute_lint.sources.errors import UsageError
 
 _CACHE = os.path.expanduser("~/.cache/recompute-lint")
 

@@ -16,9 +16,8 @@ from ...smoke.advise.predict import AdviseOptions, AdviseSite
 from ...smoke.advise.words import Target
 from ...smoke.request import GIB
 from ...sources.model import UNKNOWN, Site
-from ..engine import Linter
-from .common import UsageError, add_configuration_options, configurations, fail
-from .smoke_options import _pairs, store
+from .common import UsageError, add_configuration_options, fail
+from .smoke_options import _pairs, read, store
 
 _UNITS = {"GB": 10**9, "GIB": 2**30, "MB": 10**6, "MIB": 2**20, "TB": 10**12, "G": 10**9}
 
@@ -100,21 +99,12 @@ def _bytes(text: str, option: str) -> int:
 
 
 def _sites(namespace: argparse.Namespace) -> list[tuple[AdviseSite, Target]]:
-    static = argparse.Namespace(**{**vars(namespace), "mcore": None, "te": None, "model": None, "facts": None})
-    linter = Linter(configurations(static))
-    found = []
-    for file in linter.files(namespace.paths):
-        read, problems = linter.sites(file)
-        for problem in problems:
-            if problem.code.startswith("RCL9"):
-                raise UsageError(f"{problem.span.path}:{problem.span.line}: {problem.message}")
-        found.extend((_site(site), _target(site)) for site in read)
-    return found
+    return [(_site(site), _target(site)) for site in read(namespace)]
 
 
 def _site(site: Site) -> AdviseSite:
     written = {name: setting.value for name, setting in site.settings.items() if "recompute" not in name}
-    dropped = {drop.setting.name for drop in site.dropped}
+    dropped = {finding.involved[0].name for finding in site.ignored}
     known = {**written, **site.effective}
     known = {name: value for name, value in known.items() if value is not UNKNOWN and name not in dropped}
     label = f"{site.file}:{site.anchor.line}" + (f" {site.path}" if site.path else "")

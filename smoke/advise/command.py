@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from ..request import Unavailable, UsageError
+from ...sources.errors import UsageError
+from ..request import Unavailable
 from . import plot, report, words
 from .estimate import CannotMeasure
 from .predict import AdviseOptions, AdviseSite, Prediction, predict

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from ..request import UsageError
+from ...sources.errors import UsageError
 from ..sizes import number
 
 

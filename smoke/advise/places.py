@@ -8,7 +8,8 @@ import re
 from importlib import metadata
 from typing import NamedTuple
 
-from ..request import Unavailable, UsageError
+from ...sources.errors import UsageError
+from ..request import Unavailable
 
 
 class Place(NamedTuple):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from ..request import Unavailable, UsageError
+from ...sources.errors import UsageError
+from ..request import Unavailable
 from .choices import front
 from .predict import Prediction
 

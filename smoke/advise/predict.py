@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from ...sources import facts as model_facts
+from ...sources.errors import UsageError
 from .. import run, sizes
-from ..request import GIB, Unavailable, UsageError
+from ..request import GIB, Unavailable
 from . import places
 from .choices import Choice, search
 from .estimate import Estimator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..request import UsageError
+from ...sources.errors import UsageError
 from ..sizes import RECOMPUTE_FIELDS, number
 from .layout import layer_pattern, virtual_stages
 from .state import Training, bytes_of

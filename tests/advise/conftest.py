@@ -8,6 +8,7 @@ from recompute_lint.smoke.advise.estimate import Estimator
 from recompute_lint.smoke.advise.gpus import GPUS
 from recompute_lint.smoke.advise.recipe import recipe_of
 from recompute_lint.smoke.request import GIB, Unavailable
+from recompute_lint.sources.errors import UsageError
 
 #: Llama 3 8B (arXiv 2407.21783, table 3) at 8,192 tokens, as Megatron-LM's arguments have it.
 LLAMA = {
@@ -79,8 +80,8 @@ def found():
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"{name} is not installed: pip install recompute-lint[smoke]")
     try:
-        return places.megatron_core(None), places.transformer_engine(None)
-    except Unavailable as error:
+        return places.megatron_core("0.16.1"), places.transformer_engine("2.10.0")
+    except (Unavailable, UsageError) as error:
         pytest.skip(str(error))
 
 

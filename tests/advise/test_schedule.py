@@ -7,7 +7,7 @@ from recompute_lint.smoke.advise.recipe import recipe_of
 from recompute_lint.smoke.advise.schedule import order
 from recompute_lint.smoke.advise.stage import Run, peak_of
 from recompute_lint.smoke.advise.state import Training, state
-from recompute_lint.smoke.request import UsageError
+from recompute_lint.sources.errors import UsageError
 
 from .conftest import LLAMA
 
