@@ -37,6 +37,8 @@ class Part(NamedTuple):
     read_as: list[str]
     #: The YAML files with recompute settings that no dialect took for its own.
     unread: list[str]
+    #: By path, what the files were that findings with a fix are in.
+    contents: dict[str, bytes]
 
 
 #: From this many files on, several processes share the work; fewer recipes are read as soon by one.
@@ -57,6 +59,7 @@ class Linter:
         self._choices: dict[tuple[str, str], Choice] = {}
         self._roots: dict[str, str] = {}
         self._unread: list[str] = []
+        self._linted: Document | None = None
 
     @cached_property
     def _reader(self) -> Reader:
@@ -120,7 +123,7 @@ class Linter:
         concerns = keys.concerns(searched, kind, options.extend_recompute_keys)
         if not candidates and not concerns:
             return [], [], None
-        document = self._reader.linted(path, content)
+        document = self._linted = self._reader.linted(path, content)
         reading = dialects.read(document, self._reader, candidates, forced=bool(options.dialect))
         sites, problems = [self._with_facts(site, options) for site in reading.sites], reading.problems
         text = document if concerns else None
@@ -189,7 +192,10 @@ class Linter:
         sites = 0
         judged_by: dict[str, None] = {}
         unread: list[str] = []
+        contents: dict[str, bytes] = {}
         for part in self._parts(paths, given):
+            for path, content in part.contents.items():
+                _note(contents, path, content)
             unread.extend(part.unread)
             found.extend(part.found)
             sites += part.sites
@@ -199,7 +205,7 @@ class Linter:
                     verbose(line)
                 for path in part.unread:
                     verbose(f"{path}: recompute settings of no framework that is known; --dialect says whose they are")
-        reporter = Reporter(self._configurations, self.contract, given)
+        reporter = Reporter(self._configurations, self.contract, {**contents, **given})
         return reporter.report(found, paths, sites, list(judged_by))._replace(unread=len(unread))
 
     def _parts(self, paths: list[str], given: Mapping[str, bytes]) -> Iterable[Part]:
@@ -217,9 +223,11 @@ class Linter:
         found: list[Raw] = []
         read_as: list[str] = []
         judged_by: dict[str, None] = {}
+        contents: dict[str, bytes] = {}
         count = 0
         self._unread = []
         for path in paths:
+            before = len(found)
             sites, problems, text = self._look(path, given.get(path))
             count += len(sites)
             if sites:
@@ -237,7 +245,16 @@ class Linter:
             for site in sites:
                 findings = check(site, choice.contract, options.te or None)
                 found.extend(raw_finding(site, finding) for finding in findings)
-        return Part(found, count, list(judged_by), read_as, self._unread)
+            for home in {raw.finding.span.path for raw in found[before:] if raw.finding.fix is not None}:
+                is_own = self._linted is not None and self._linted.path == home
+                document = self._linted if is_own else self._reader.document(home)
+                _note(contents, home, document.content)
+        return Part(found, count, list(judged_by), read_as, self._unread, contents)
+
+
+def _note(contents: dict[str, bytes], path: str, content: bytes) -> None:
+    """Keep the content of a file that is to be fixed; one that was read with two contents is none that can be."""
+    contents[path] = content if contents.get(path, content) == content else b""
 
 
 def _beside(path: str) -> str:

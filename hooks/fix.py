@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 
-from ..lint_rules.finding import Fix
+from ..lint_rules.finding import Edit, Fix
 from ..sources.model import Problem, Span
-from ..sources.text import decode, encode, line_starts
+from ..sources.text import LINE_BREAK, decode, encode, line_starts
 from .diagnostics import Diagnostic
 
 
 def apply(text: str, fixes: Iterable[Fix]) -> tuple[str, int]:
-    """Carry out fixes; one that overlaps another before it is left for the next run.
+    """Carry out fixes; one that overlaps another before it, or whose old text is not there, is left for the next run.
 
     Args:
         text: the content of the file that all fixes are for.
@@ -31,11 +29,15 @@ def apply(text: str, fixes: Iterable[Fix]) -> tuple[str, int]:
     def bounds(span: Span) -> tuple[int, int]:
         return offset(span.line, span.column), offset(span.end_line, span.end_column)
 
+    def is_there(edit: Edit) -> bool:
+        start, end = bounds(edit.span)
+        return edit.old is None or re.fullmatch(edit.old, LINE_BREAK.sub("\n", text[start:end])) is not None
+
     edits: list[tuple[int, int, str]] = []
     applied = 0
     for fix in fixes:
         wanted = [(*bounds(edit.span), edit.text) for edit in fix.edits]
-        if not any(_overlap(new, old) for new in wanted for old in edits):
+        if all(map(is_there, fix.edits)) and not any(_overlap(new, old) for new in wanted for old in edits):
             edits.extend(wanted)
             applied += 1
     for start, end, replacement in sorted(edits, reverse=True):
@@ -48,7 +50,7 @@ def _overlap(left: tuple[int, int, str], right: tuple[int, int, str]) -> bool:
 
 
 def fitted(fix: Fix, lines: list[str]) -> Fix | None:
-    """The fix as the text has it; None where what it replaces is not what its rule took it for.
+    """The fix as the text has it, for no other text; None where what it replaces is not what its rule took it for.
 
     Args:
         fix: what to do.
@@ -59,13 +61,14 @@ def fitted(fix: Fix, lines: list[str]) -> Fix | None:
         span = edit.span
         if (span.line, span.column) > (span.end_line, span.end_column) or span.end_line > len(lines) + 1:
             return None
+        found = _between(span, lines)
         if edit.old is not None:
-            match = re.fullmatch(edit.old, _between(span, lines))
+            match = re.fullmatch(edit.old, found)
             if match is None:
                 return None
             if edit.quoted:
                 edit = edit._replace(text=f"{match['quote']}{edit.text}{match['quote']}")
-        edits.append(edit._replace(old=None, quoted=False))
+        edits.append(edit._replace(old=re.escape(found), quoted=False))
     return fix._replace(edits=tuple(edits))
 
 
@@ -77,13 +80,13 @@ def _between(span: Span, lines: list[str]) -> str:
 
 
 def fixed(
-    diagnostics: Iterable[Diagnostic], content_of: Callable[[str], bytes], *, unsafe: bool
+    diagnostics: Iterable[Diagnostic], contents: Mapping[str, bytes], *, unsafe: bool
 ) -> dict[str, tuple[bytes, int]]:
     """What the files would be with the findings put right.
 
     Args:
         diagnostics: the findings, with their fixes.
-        content_of: gives the bytes of a file.
+        contents: the bytes of the files as they were linted, by path.
         unsafe: whether to carry out fixes that may do something else than what the author meant.
 
     Returns:
@@ -98,7 +101,7 @@ def fixed(
             by_file.setdefault(diagnostic.span.path, []).append(diagnostic)
     results = {}
     for path, found in by_file.items():
-        content = content_of(path)
+        content = contents.get(path, b"")
         text = decode(path, content)
         if isinstance(text, Problem):
             continue
@@ -117,31 +120,3 @@ def fixed(
 
 def _applied(text: str, diagnostics: list[Diagnostic]) -> tuple[str, int]:
     return apply(text, [diagnostic.fix for diagnostic in diagnostics if diagnostic.fix is not None])
-
-
-def write_atomically(path: str, content: bytes) -> None:
-    """Replace a file so that a reader sees the old content or the new, and a failure leaves the old.
-
-    A symbolic link stays one: the file it leads to is replaced. The mode is kept; a new file has that of any other.
-
-    Raises:
-        OSError: the folder or the file cannot be written.
-    """
-    path = os.path.realpath(path)
-    try:
-        mode = os.stat(path).st_mode
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        mode = 0o666 & ~mask
-    descriptor, temporary = tempfile.mkstemp(prefix=".recompute-lint-", dir=os.path.dirname(path))
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, mode & 0o7777)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

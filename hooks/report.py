@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..schemas.choose import Choice
@@ -34,6 +35,8 @@ class Report(NamedTuple):
     unread: int = 0
     #: What to say of baselines that list findings which are gone.
     stale: tuple[str, ...] = ()
+    #: By path, the bytes of the files as they were linted; those at least that fixes are for.
+    contents: Mapping[str, bytes] = MappingProxyType({})
 
 
 class Reporter:
@@ -42,7 +45,7 @@ class Reporter:
     Args:
         configurations: the options for each file.
         contract: what each file is judged by.
-        given: the content of the files that are not to be read from disk.
+        given: the content of the files that are not to be read from disk, or not once more.
     """
 
     def __init__(
@@ -50,7 +53,7 @@ class Reporter:
     ) -> None:
         self._configurations = configurations
         self._contract = contract
-        self._given = given
+        self._contents = dict(given)
         self._suppressions_of: dict[str, Suppressions] = {}
         self._lines: dict[str, list[str]] = {}
 
@@ -61,7 +64,9 @@ class Reporter:
         diagnostics.extend(self._shown(unused, set(paths)))
         diagnostics.sort(key=lambda diagnostic: (diagnostic.span, diagnostic.code))
         new, stale = self._new(diagnostics, paths)
-        return Report(new, len(paths), sites, judged_by, self._lines, len(diagnostics) - len(new), stale=stale)
+        return Report(
+            new, len(paths), sites, judged_by, self._lines, len(diagnostics) - len(new), stale=stale
+        )._replace(contents=self._contents)
 
     def shows(self, path: str, finding: Finding) -> bool:
         """Whether a finding of a site in the file at ``path`` is wanted there, and no comment silences it."""
@@ -128,10 +133,11 @@ class Reporter:
             return self._wants(code, path) and not (code == "RCL303" and self._contract(path).assumed)
 
         for finding in unused(path, text, kind_of(path, content) or "yaml", self._suppressions(path), is_judged):
+            self._contents[path] = content  # what the fix is for
             yield Raw(path, finding.span, finding)
 
     def _content(self, path: str) -> bytes | Problem:
-        return self._given[path] if path in self._given else read_bytes(path)
+        return self._contents[path] if path in self._contents else read_bytes(path)
 
     def _suppressions(self, path: str) -> Suppressions:
         """What a file silences. Its lines are kept for the report."""

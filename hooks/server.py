@@ -155,7 +155,7 @@ class _Session:
                 )
         if _wants(params, _FIX_ALL):
             text = self._documents()[path][1].encode("utf-8", "surrogatepass")
-            for content, _ in fixed(findings, lambda _: text, unsafe=False).values():
+            for content, _ in fixed(findings, {path: text}, unsafe=False).values():
                 whole = Span(path, 1, 1, len(lines), len(lines[-1]) + 1)
                 new = types.TextEdit(self._range(whole, lines), content.decode("utf-8", "surrogatepass"))
                 edit = types.WorkspaceEdit(changes={uri: [new]})

@@ -28,10 +28,14 @@ class Document:
         self._content = content
 
     @property
+    def content(self) -> bytes:
+        """The file's bytes; none where it cannot be read."""
+        return b"" if isinstance(self._content, Problem) else self._content
+
+    @property
     def kind(self) -> str:
         """What kind of file it is; see :func:`~recompute_lint.sources.files.kind_of`."""
-        content = b"" if isinstance(self._content, Problem) else self._content
-        return kind_of(self.path, content)
+        return kind_of(self.path, self.content)
 
     @cached_property
     def _decoded(self) -> str | Problem:

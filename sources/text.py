@@ -15,7 +15,8 @@ MAX_BYTES = 16 * 2**20
 
 _PYTHON = (".py", ".pyi")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_LINE_BREAK = re.compile("\r\n|[\n\r]")
+#: The end of a line, as editors have it.
+LINE_BREAK = re.compile("\r\n|[\n\r]")
 
 
 def read_bytes(path: str) -> bytes | Problem:
@@ -88,11 +89,11 @@ def unreadable(path: str, why: str) -> Problem:
 
 def split_lines(text: str) -> list[str]:
     """The lines of ``text`` without their ends, as editors number them."""
-    return _LINE_BREAK.split(text) if "\r" in text else text.split("\n")
+    return LINE_BREAK.split(text) if "\r" in text else text.split("\n")
 
 
 def line_starts(text: str) -> list[int]:
     """Where each of these lines starts, as an index into ``text``."""
     if "\r" in text:
-        return [0, *(match.end() for match in _LINE_BREAK.finditer(text))]
+        return [0, *(match.end() for match in LINE_BREAK.finditer(text))]
     return [0, *accumulate(len(line) + 1 for line in text.split("\n")[:-1])]

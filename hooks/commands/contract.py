@@ -104,10 +104,10 @@ def _derive(namespace: argparse.Namespace) -> int:
     if not namespace.output:
         sys.stdout.write(text)
         return 0
-    from ..fix import write_atomically
+    from ..replace import write
 
     try:
-        write_atomically(namespace.output, text.encode())
+        write(namespace.output, text.encode())
     except OSError as error:
         raise UsageError(f"{namespace.output}: cannot be written: {reason_of(error)}") from None
     return 0
