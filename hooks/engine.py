@@ -246,8 +246,8 @@ class Linter:
                 findings = check(site, choice.contract, options.te or None)
                 found.extend(raw_finding(site, finding) for finding in findings)
             for home in {raw.finding.span.path for raw in found[before:] if raw.finding.fix is not None}:
-                is_own = self._linted is not None and self._linted.path == home
-                document = self._linted if is_own else self._reader.document(home)
+                own = self._linted
+                document = own if own is not None and own.path == home else self._reader.document(home)
                 _note(contents, home, document.content)
         return Part(found, count, list(judged_by), read_as, self._unread, contents)
 

@@ -14,14 +14,16 @@ import signal
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from ..schemas.detect import project_root
 from ..sources.text import reason_of
 
+fcntl: Any
 try:
     import fcntl
 except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None
 
 #: What our files are called for the moment in which they have a name and are not yet in their place.
 PREFIX = ".recompute-lint-fix-"
