@@ -9,6 +9,7 @@ the file is compared just before it is replaced.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import signal
 import stat
@@ -19,11 +20,16 @@ from typing import Any
 from ..schemas.detect import project_root
 from ..sources.text import reason_of
 
-fcntl: Any
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
+
+def _optional(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        return None
+
+
+#: Windows has none.
+fcntl = _optional("fcntl")
 
 #: What our files are called for the moment in which they have a name and are not yet in their place.
 PREFIX = ".recompute-lint-fix-"
