@@ -15,10 +15,11 @@ from ..schemas.detect import project_root
 from ..sources import dialects, keys
 from ..sources.files import kind_of, matches_any, walk
 from ..sources.model import Problem, Site, Span
-from ..sources.text import is_utf16, read_bytes
+from ..sources.text import is_utf16, read_bytes, too_large
 from .diagnostics import Raw, raw_finding, raw_problem
 from .options import Configurations, Options, UsageError
 from .report import Report, Reporter
+from .trouble import guarded
 
 if TYPE_CHECKING:
     from ..lint_rules.finding import Finding
@@ -109,11 +110,16 @@ class Linter:
             path: the file.
             data: its content; None to read it.
         """
-        return self._look(path, data)[:2]
+        sites: list[Site] = []
+        problems: list[Problem] = []
+        with guarded(path, problems):
+            sites, found, _ = self._look(path, data)
+            problems.extend(found)
+        return sites, problems
 
     def _look(self, path: str, data: bytes | None) -> tuple[list[Site], list[Problem], Document | None]:
         """The sites and problems of a file, and the file itself where a rule may look at its Python or comments."""
-        content = read_bytes(path) if data is None else data
+        content = read_bytes(path) if data is None else too_large(path, data) or data
         if isinstance(content, Problem):
             return [], [content], None
         options = self._configurations.for_file(path)
@@ -227,29 +233,39 @@ class Linter:
         count = 0
         self._unread = []
         for path in paths:
-            before = len(found)
-            sites, problems, text = self._look(path, given.get(path))
-            count += len(sites)
-            if sites:
-                places = ", ".join(site.path or "the whole file" for site in sites)
-                read_as.append(f"{path}: {sites[0].dialect}, {places}")
-            anchor = sites[0].anchor if sites else Span(path, 1, 1, 1, 1)
-            found.extend(raw_problem(path, anchor, problem) for problem in problems)
-            if not sites and text is None:
-                continue
-            options = self.options_for(path)
-            choice = self.contract(path)
-            judged_by[f"megatron-core {choice.contract.version}, {choice.reason}"] = None
-            if text is not None:
-                found.extend(Raw(path, anchor, finding) for finding in self._in_text(text, options))
-            for site in sites:
-                findings = check(site, choice.contract, options.te or None)
-                found.extend(raw_finding(site, finding) for finding in findings)
-            for home in {raw.finding.span.path for raw in found[before:] if raw.finding.fix is not None}:
-                own = self._linted
-                document = own if own is not None and own.path == home else self._reader.document(home)
-                _note(contents, home, document.content)
+            raws: list[Raw] = []
+            problems: list[Problem] = []
+            with guarded(path, problems):
+                sites, text = self._examine(path, given.get(path), raws)
+                count += len(sites)
+                if sites:
+                    places = ", ".join(site.path or "the whole file" for site in sites)
+                    read_as.append(f"{path}: {sites[0].dialect}, {places}")
+                if sites or text:
+                    choice = self.contract(path)
+                    judged_by[f"megatron-core {choice.contract.version}, {choice.reason}"] = None
+                for home in {raw.finding.span.path for raw in raws if raw.finding.fix is not None}:
+                    own = self._linted
+                    document = own if own is not None and own.path == home else self._reader.document(home)
+                    _note(contents, home, document.content)
+            found.extend(raws)
+            found.extend(raw_problem(path, problem.span, problem) for problem in problems)
         return Part(found, count, list(judged_by), read_as, self._unread, contents)
+
+    def _examine(self, path: str, data: bytes | None, found: list[Raw]) -> tuple[list[Site], bool]:
+        """Append to ``found`` what there is to find in a file; its sites, and whether its text was looked at, too."""
+        sites, problems, text = self._look(path, data)
+        anchor = sites[0].anchor if sites else Span(path, 1, 1, 1, 1)
+        found.extend(raw_problem(path, anchor, problem) for problem in problems)
+        if not sites and text is None:
+            return [], False
+        options = self.options_for(path)
+        contract = self.contract(path).contract
+        if text is not None:
+            found.extend(Raw(path, anchor, finding) for finding in self._in_text(text, options))
+        for site in sites:
+            found.extend(raw_finding(site, finding) for finding in check(site, contract, options.te or None))
+        return sites, text is not None
 
 
 def _note(contents: dict[str, bytes], path: str, content: bytes) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ..lint_rules.finding import Edit, Fix
 from ..sources.model import Problem, Span
@@ -80,7 +80,11 @@ def _between(span: Span, lines: list[str]) -> str:
 
 
 def fixed(
-    diagnostics: Iterable[Diagnostic], contents: Mapping[str, bytes], *, unsafe: bool
+    diagnostics: Iterable[Diagnostic],
+    contents: Mapping[str, bytes],
+    *,
+    unsafe: bool,
+    failed: Callable[[str, Exception], None] = lambda path, error: None,
 ) -> dict[str, tuple[bytes, int]]:
     """What the files would be with the findings put right.
 
@@ -88,12 +92,11 @@ def fixed(
         diagnostics: the findings, with their fixes.
         contents: the bytes of the files as they were linted, by path.
         unsafe: whether to carry out fixes that may do something else than what the author meant.
+        failed: told of each file whose fixes fail, and why.
 
     Returns:
         By path, the new content of each file that changes, and how many findings that puts right.
     """
-    from .fix_check import is_sound
-
     by_file: dict[str, list[Diagnostic]] = {}
     for diagnostic in diagnostics:
         fix = diagnostic.fix
@@ -101,21 +104,31 @@ def fixed(
             by_file.setdefault(diagnostic.span.path, []).append(diagnostic)
     results = {}
     for path, found in by_file.items():
-        content = contents.get(path, b"")
-        text = decode(path, content)
-        if isinstance(text, Problem):
+        try:
+            result = _fixed(path, found, contents.get(path, b""))
+        except Exception as error:  # the file stays as it is, and the others are fixed
+            failed(path, error)
             continue
-        done: list[Diagnostic] = []
-        if is_sound(path, text, _applied(text, found)[0], found):
-            done = found
-        else:  # one of them does more than it should
-            for diagnostic in found:
-                if is_sound(path, text, _applied(text, [*done, diagnostic])[0], [*done, diagnostic]):
-                    done.append(diagnostic)
-        new, count = _applied(text, done)
-        if count and new != text:
-            results[path] = (encode(new, like=content, path=path), count)
+        if result is not None:
+            results[path] = result
     return results
+
+
+def _fixed(path: str, found: list[Diagnostic], content: bytes) -> tuple[bytes, int] | None:
+    from .fix_check import is_sound
+
+    text = decode(path, content)
+    if isinstance(text, Problem):
+        return None
+    done: list[Diagnostic] = []
+    if is_sound(path, text, _applied(text, found)[0], found):
+        done = found
+    else:  # one of them does more than it should
+        for diagnostic in found:
+            if is_sound(path, text, _applied(text, [*done, diagnostic])[0], [*done, diagnostic]):
+                done.append(diagnostic)
+    new, count = _applied(text, done)
+    return (encode(new, like=content, path=path), count) if count and new != text else None
 
 
 def _applied(text: str, diagnostics: list[Diagnostic]) -> tuple[str, int]:

@@ -19,6 +19,7 @@ from typing import Any
 
 from ..schemas.detect import project_root
 from ..sources.text import reason_of
+from .trouble import Left
 
 
 def _optional(module: str) -> Any:
@@ -40,10 +41,6 @@ _HERE = -100  # AT_FDCWD
 
 #: Attributes that belong to the file's owner; the system sets the others itself.
 _OWN_ATTRIBUTES = ("user.", "system.posix_acl_")
-
-
-class Left(Exception):
-    """A file is left as it is; the message says why, as the second half of a sentence."""
 
 
 class Changed(Left):

@@ -10,8 +10,9 @@ from ..schemas.choose import Choice
 from ..sources.files import kind_of
 from ..sources.model import Problem, Span
 from ..sources.text import decode, read_bytes, split_lines
-from .diagnostics import Diagnostic, Raw, place
+from .diagnostics import Diagnostic, Raw, place, raw_problem
 from .options import Configurations
+from .trouble import guarded
 
 if TYPE_CHECKING:
     from ..lint_rules.finding import Finding
@@ -60,7 +61,13 @@ class Reporter:
     def report(self, found: list[Raw], paths: list[str], sites: int, judged_by: list[str]) -> Report:
         """The report of everything that was found in ``paths``; for the rest, see :class:`Report`."""
         diagnostics = self._shown(found, set(paths))
-        unused = [raw for path in paths if self._wants("RCL906", path) for raw in self._unused(path)]
+        unused: list[Raw] = []
+        for path in paths:
+            if self._wants("RCL906", path):
+                problems: list[Problem] = []
+                with guarded(path, problems):
+                    unused.extend(self._unused(path))
+                unused.extend(raw_problem(path, problem.span, problem) for problem in problems)
         diagnostics.extend(self._shown(unused, set(paths)))
         diagnostics.sort(key=lambda diagnostic: (diagnostic.span, diagnostic.code))
         new, stale = self._new(diagnostics, paths)

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..sources.text import read
+
 #: What makes a folder a project's root, the surest first.
 _ROOTS = (".git", "pyproject.toml", "setup.py")
 
@@ -177,11 +179,7 @@ def _has_files(folder: str) -> bool:
 
 
 def _read(root: str, name: str) -> str:
-    path = os.path.join(root, name)
     try:
-        if os.path.getsize(path) > _MAX_BYTES:
-            return ""
-        with open(path, encoding="utf-8", errors="replace") as stream:
-            return stream.read()
+        return read(os.path.join(root, name), _MAX_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""

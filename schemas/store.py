@@ -18,6 +18,10 @@ class UnknownRelease(ValueError):
     """No contract is known for a release; the message names those that come near."""
 
 
+class NotDerived(UnknownRelease):
+    """A source tree is one of Megatron-Core's, and no contract can be derived from it."""
+
+
 @lru_cache(maxsize=1)
 def index() -> dict[str, Any]:
     """The releases known, each with the file of its contract, and what came with which release."""

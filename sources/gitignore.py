@@ -9,8 +9,13 @@ from fnmatch import translate
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from .text import read
+
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
+
+#: A list of patterns that is larger than this is something else.
+_MAX_BYTES = 2**20
 
 
 class Ignore:
@@ -25,10 +30,10 @@ class Ignore:
     def read(cls, folder: str) -> Ignore:
         """The patterns of the file in ``folder``; none where it cannot be read."""
         try:
-            with open(os.path.join(folder, ".gitignore"), encoding="utf-8", errors="replace") as stream:
-                return cls(folder, stream.read().splitlines())
+            content = read(os.path.join(folder, ".gitignore"), _MAX_BYTES)
         except OSError:
             return cls(folder, [])
+        return cls(folder, content.decode("utf-8", "replace").splitlines())
 
     @cached_property
     def _spec(self) -> GitIgnoreSpec:

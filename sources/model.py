@@ -122,6 +122,10 @@ class Site(NamedTuple):
         return self.origins.get(field) or self.settings.get(field)
 
 
+class TooMuch(Exception):
+    """A file holds more of something than is looked at; the message says what, as in "it holds more than 9 lives"."""
+
+
 class Problem(NamedTuple):
     """Something wrong with a file itself (RCL205, RCL901-RCL905)."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import re
 import stat
@@ -19,25 +20,61 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 LINE_BREAK = re.compile("\r\n|[\n\r]")
 
 
+def read(path: str, most: int = 0) -> bytes:
+    """The content of the file at ``path``. Everything that is read is read here, so that nothing holds a run up.
+
+    Args:
+        path: the file.
+        most: how many bytes it may have, where that is not :data:`MAX_BYTES`.
+
+    Raises:
+        OSError: it cannot be read: there is none, it is a device or a pipe, it is larger; the error says why.
+    """
+    most = most or MAX_BYTES
+    try:
+        _check(path, os.stat(path), most)  # before it is opened: opening a device may do something, a pipe waits
+        with open(path, "rb", opener=_opened) as stream:
+            _check(path, os.fstat(stream.fileno()), most)
+            content = stream.read(most + 1)  # which may have grown
+    except ValueError as error:  # a name that no file can have
+        raise OSError(errno.EINVAL, str(error), path) from None
+    except OverflowError:
+        raise OSError(errno.EFBIG, _larger(most), path) from None
+    if len(content) > most:
+        raise OSError(errno.EFBIG, _larger(most), path)
+    return content
+
+
+def _opened(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
+
+
+def _check(path: str, status: os.stat_result, most: int) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", path)
+    if status.st_size > most:
+        raise OSError(errno.EFBIG, _larger(most), path)
+
+
+def _larger(most: int) -> str:
+    size = f"{most // 2**20} MiB" if most >= 2**20 else f"{most} bytes"
+    return f"it is larger than {size}"
+
+
 def read_bytes(path: str) -> bytes | Problem:
     """The content of the file at ``path``, or the RCL904 that says why there is none."""
     try:
-        if stat.S_ISFIFO(os.stat(path).st_mode):  # opening it would wait for whoever writes to it
-            return unreadable(path, "it is not a regular file")
-        with open(path, "rb") as stream:
-            status = os.fstat(stream.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                return unreadable(path, "it is not a regular file")
-            if status.st_size > MAX_BYTES:
-                return unreadable(path, f"it is larger than {MAX_BYTES // 2**20} MiB")
-            return stream.read()
+        return read(path)
     except OSError as error:
         return unreadable(path, reason_of(error))
 
 
 def reason_of(error: OSError) -> str:
     """Why something could not be done, in the system's words."""
-    return (error.strerror or str(error)).lower()
+    reason = error.strerror or str(error)
+    return reason[:1].lower() + reason[1:]
 
 
 def decode(path: str, data: bytes) -> str | Problem:
@@ -85,6 +122,11 @@ def is_utf16(data: bytes) -> bool:
 def unreadable(path: str, why: str) -> Problem:
     """The RCL904 for a file that cannot be read at all."""
     return Problem("RCL904", f"cannot be read: {why}", Span(path, 1, 1, 1, 1))
+
+
+def too_large(path: str, content: bytes) -> Problem | None:
+    """The RCL904 for content that is not read from a file and would be too large for one."""
+    return unreadable(path, _larger(MAX_BYTES)) if len(content) > MAX_BYTES else None
 
 
 def split_lines(text: str) -> list[str]:

@@ -13,6 +13,7 @@ from ...sources.text import reason_of
 from .. import output
 from ..engine import Linter
 from ..report import Report
+from ..trouble import Left, reason
 from .common import (
     UsageError,
     add_configuration_options,
@@ -76,8 +77,7 @@ def run(namespace: argparse.Namespace) -> int:
         raise
     except OSError as error:
         return fail(UsageError(f"{error.filename}: cannot be written: {reason_of(error)}"))
-    for path, why in source.left.items():
-        write_error(f"recompute-lint: {path} is left as it is: {why}")
+    source.tell()
     if not namespace.quiet:
         for line in report.stale:
             write_error(f"recompute-lint: {line}")
@@ -135,12 +135,21 @@ class _Source:
             clean({os.path.dirname(os.path.realpath(path)) for path in files})
         return linter.run(files, verbose=write_error if self._namespace.verbose else None)
 
+    def failed(self, path: str, error: Exception) -> None:
+        """Note that a file's fixes cannot be worked out."""
+        self.left[path] = Left(". ".join(filter(None, reason(error))))
+
+    def tell(self) -> None:
+        """Say on standard error which files are left as they are, and why."""
+        for path, why in self.left.items():
+            write_error(f"recompute-lint: {path} is left as it is: {why}")
+
     def put(self, path: str, old: bytes, new: bytes) -> bool:
         """Replace a file's content; False where the file is left as it is."""
         if self.is_stdin:
             self.given[path] = new
             return True
-        from ..replace import Left, replace
+        from ..replace import replace
 
         self.left.pop(path, None)
         try:
@@ -163,7 +172,7 @@ def _fix(source: _Source, namespace: argparse.Namespace) -> tuple[Report, int]:
     report = source.lint()
     total = 0
     for _ in range(_ROUNDS):
-        results = fixed(report.diagnostics, report.contents, unsafe=namespace.unsafe_fixes)
+        results = fixed(report.diagnostics, report.contents, unsafe=namespace.unsafe_fixes, failed=source.failed)
         worth_another = False
         for path, (content, count) in results.items():
             if path in source.left and not isinstance(source.left[path], Changed):
@@ -186,7 +195,8 @@ def _diff(source: _Source, namespace: argparse.Namespace) -> int:
     from ..fix import fixed
 
     report = source.lint()
-    results = fixed(report.diagnostics, report.contents, unsafe=namespace.unsafe_fixes)
+    results = fixed(report.diagnostics, report.contents, unsafe=namespace.unsafe_fixes, failed=source.failed)
+    source.tell()
     rows: list[str] = []
     for path, (content, _) in sorted(results.items()):
         before = report.contents[path].decode("utf-8", "replace").splitlines(keepends=True)

@@ -90,14 +90,9 @@ def _diff(namespace: argparse.Namespace) -> int:
 
 
 def _derive(namespace: argparse.Namespace) -> int:
-    from ...schemas.derive import NotMegatron, derive
+    from ...schemas.tree_cache import freshly_derived
 
-    try:
-        schema = derive(namespace.path)
-    except NotMegatron as error:
-        raise UsageError(f"{namespace.path}: {error}") from None
-    except (OSError, SyntaxError, UnicodeDecodeError) as error:
-        raise UsageError(f"{namespace.path}: its source cannot be read: {error}") from None
+    schema = freshly_derived(namespace.path)
     for entry in schema.get("x-untranslated", ()):
         print(f"recompute-lint: warning: line {entry['line']} is not translated: {entry['text']}", file=sys.stderr)
     text = json.dumps(schema, indent=1) + "\n"

@@ -84,7 +84,7 @@ class Evaluator:
                 return logic.negate(self.condition(operand))
         try:
             return self._test(node)
-        except Untranslatable:
+        except values.NOT_FOLLOWED:
             return logic.opaque(_text(node))
 
     def value(self, node: ast.expr) -> Cases:
@@ -93,6 +93,7 @@ class Evaluator:
         Raises:
             Untranslatable: it can't be followed.
         """
+        logic.spend()
         match node:
             case ast.Constant(value=constant):
                 return always(Const(constant))
@@ -415,6 +416,7 @@ def _order(value: Value, sign: str, other: Value) -> Condition:
 def _binary(value: Value, op: ast.operator, other: Value) -> Value:
     match value, op, other:
         case Const(left), ast.Add(), Const(right) if isinstance(left, (list, tuple, str)):
+            logic.spend(len(left) + len(right))
             return Const(left + right)
         case Const(left), ast.Sub(), Const(right) if isinstance(left, tuple):
             return Const(Choices(item for item in left if item not in right))

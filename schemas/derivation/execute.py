@@ -202,9 +202,10 @@ class Executor(Evaluator):
         )
 
     def _statement(self, statement: ast.stmt) -> Exits:
+        logic.spend()
         try:
             return self._execute(statement)
-        except Untranslatable:
+        except values.NOT_FOLLOWED:
             for name in targets_of(statement):
                 self._store(name, always(Unknown(ast.unparse(statement).split("\n")[0].replace("self.", ""))))
             return _RUNS_THROUGH

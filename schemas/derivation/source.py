@@ -10,7 +10,12 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ...sources.text import read
+
 CONFIG_MODULE = "megatron/core/transformer/transformer_config.py"
+
+#: Megatron-Core's longest file is a tenth of this.
+_MAX_BYTES = 2 * 2**20
 
 
 class NotMegatron(Exception):
@@ -72,9 +77,9 @@ class Tree:
         """A module by its path within the tree, None where there is no such file."""
         if path not in self._modules:
             try:
-                with open(self.root / path, encoding="utf-8") as file:
-                    self._modules[path] = _read(path, ast.parse(file.read()))
-            except (OSError, SyntaxError):
+                text = read(str(self.root / path), _MAX_BYTES).decode("utf-8")
+                self._modules[path] = _read(path, ast.parse(text))
+            except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
                 self._modules[path] = None
         return self._modules[path]
 

@@ -1,0 +1,60 @@
+"""What to say of a file that a reader, a rule or a fix cannot cope with, whatever the reason: one diagnostic.
+
+The run goes on with the other files. Mistakes of ours are said to be ours.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..schemas.store import UnknownRelease
+from ..sources.model import Problem, Span, TooMuch
+from ..sources.text import reason_of
+from .options import UsageError
+
+#: What concerns the whole run, and not one file of it.
+_OF_THE_RUN = (UsageError, UnknownRelease, BrokenPipeError)
+
+
+class Left(Exception):
+    """A file is left as it is; the message says why, as the second half of a sentence."""
+
+
+@contextmanager
+def guarded(path: str, problems: list[Problem]) -> Iterator[None]:
+    """Work on the file at ``path``; what goes wrong there is appended to ``problems`` (RCL904).
+
+    Raises:
+        UsageError, UnknownRelease: an option is wrong, which is the same for every file.
+    """
+    try:
+        yield
+    except _OF_THE_RUN:
+        raise
+    except Exception as error:
+        problems.append(problem_of(path, error))
+
+
+def problem_of(path: str, error: Exception) -> Problem:
+    """The RCL904 for a file that ``error`` keeps from being checked."""
+    why, help = reason(error)
+    return Problem("RCL904", f"cannot be checked: {why}", Span(path, 1, 1, 1, 1), help=help)
+
+
+def reason(error: Exception) -> tuple[str, str]:
+    """Why a file cannot be checked or fixed, and what to do about it."""
+    if isinstance(error, TooMuch):
+        return f"it {error}", "split the file, or leave it out with --exclude"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply", "nest it less, or leave it out with --exclude"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for it", "split the file, or leave it out with --exclude"
+    if isinstance(error, OSError):
+        return reason_of(error), ""
+    import traceback  # which takes a while
+
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" in {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+    return f"recompute-lint fails with {type(error).__name__}{where}", "please report this, with the file"
