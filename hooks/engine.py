@@ -14,7 +14,7 @@ from ..schemas.choose import Choice, choose
 from ..schemas.detect import project_root
 from ..sources import dialects, keys
 from ..sources.files import kind_of, matches_any, walk
-from ..sources.model import Problem, Site, Span
+from ..sources.model import Problem, Site, Span, TooMuch
 from ..sources.text import is_utf16, read_bytes, too_large
 from .diagnostics import Raw, raw_finding, raw_problem
 from .options import Configurations, Options, UsageError
@@ -41,6 +41,11 @@ class Part(NamedTuple):
     #: By path, what the files were that findings with a fix are in.
     contents: dict[str, bytes]
 
+
+#: What is looked at of one file. There are some dozen recompute modules; and nobody puts a thousand mistakes right.
+_MOST_SITES = 1000
+_MOST_ITEMS = 1000
+_MOST_FINDINGS = 1000
 
 #: From this many files on, several processes share the work; fewer recipes are read as soon by one.
 _MANY = 150
@@ -132,6 +137,7 @@ class Linter:
         document = self._linted = self._reader.linted(path, content)
         reading = dialects.read(document, self._reader, candidates, forced=bool(options.dialect))
         sites, problems = [self._with_facts(site, options) for site in reading.sites], reading.problems
+        _bound(sites)
         text = document if concerns else None
         if kind != "yaml":
             return sites, problems, text
@@ -248,7 +254,7 @@ class Linter:
                     own = self._linted
                     document = own if own is not None and own.path == home else self._reader.document(home)
                     _note(contents, home, document.content)
-            found.extend(raws)
+            found.extend(raws[:_MOST_FINDINGS])
             found.extend(raw_problem(path, problem.span, problem) for problem in problems)
         return Part(found, count, list(judged_by), read_as, self._unread, contents)
 
@@ -263,9 +269,23 @@ class Linter:
         contract = self.contract(path).contract
         if text is not None:
             found.extend(Raw(path, anchor, finding) for finding in self._in_text(text, options))
+        if len(found) > _MOST_FINDINGS:
+            raise TooMuch(f"has more than {_MOST_FINDINGS:,} mistakes")
         for site in sites:
             found.extend(raw_finding(site, finding) for finding in check(site, contract, options.te or None))
+            if len(found) > _MOST_FINDINGS:
+                raise TooMuch(f"has more than {_MOST_FINDINGS:,} mistakes")
         return sites, text is not None
+
+
+def _bound(sites: list[Site]) -> None:
+    """Raise :class:`TooMuch` for more sites, or items of a setting, than are looked at."""
+    if len(sites) > _MOST_SITES:
+        raise TooMuch(f"has more than {_MOST_SITES:,} recompute configurations")
+    for site in sites:
+        for name, value in site.effective.items():
+            if isinstance(value, (list, tuple)) and len(value) > _MOST_ITEMS:
+                raise TooMuch(f"has more than {_MOST_ITEMS:,} items in {name}")
 
 
 def _note(contents: dict[str, bytes], path: str, content: bytes) -> None:

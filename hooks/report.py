@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..schemas.choose import Choice
 from ..sources.files import kind_of
-from ..sources.model import Problem, Span
+from ..sources.model import Problem, Span, TooMuch
 from ..sources.text import decode, read_bytes, split_lines
 from .diagnostics import Diagnostic, Raw, place, raw_problem
 from .options import Configurations
@@ -17,6 +17,10 @@ from .trouble import guarded
 if TYPE_CHECKING:
     from ..lint_rules.finding import Finding
     from .suppress import Suppressions
+
+
+#: So many suppressions that silence nothing are listed of one file.
+_MOST_UNUSED = 1000
 
 
 class Report(NamedTuple):
@@ -139,7 +143,10 @@ class Reporter:
         def is_judged(code: str) -> bool:
             return self._wants(code, path) and not (code == "RCL303" and self._contract(path).assumed)
 
-        for finding in unused(path, text, kind_of(path, content) or "yaml", self._suppressions(path), is_judged):
+        kind = kind_of(path, content) or "yaml"
+        for count, finding in enumerate(unused(path, text, kind, self._suppressions(path), is_judged)):
+            if count >= _MOST_UNUSED:
+                raise TooMuch(f"has more than {_MOST_UNUSED:,} unused suppressions")
             self._contents[path] = content  # what the fix is for
             yield Raw(path, finding.span, finding)
 

@@ -40,7 +40,12 @@ def guarded(path: str, problems: list[Problem]) -> Iterator[None]:
 def problem_of(path: str, error: Exception) -> Problem:
     """The RCL904 for a file that ``error`` keeps from being checked."""
     why, help = reason(error)
-    return Problem("RCL904", f"cannot be checked: {why}", Span(path, 1, 1, 1, 1), help=help)
+    return Problem(
+        "RCL904",
+        f"cannot be checked{' in full' if isinstance(error, TooMuch) else ''}: {why}",
+        Span(path, 1, 1, 1, 1),
+        help=help,
+    )
 
 
 def reason(error: Exception) -> tuple[str, str]:

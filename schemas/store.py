@@ -36,7 +36,7 @@ def releases() -> list[str]:
 
 def version_key(version: str) -> tuple[int, ...]:
     """What to sort releases by."""
-    return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
+    return tuple(int(part) if part.isdecimal() and len(part) < 10 else 0 for part in version.split("."))
 
 
 def released(version: str) -> str | None:

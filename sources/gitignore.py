@@ -23,7 +23,7 @@ class Ignore:
 
     def __init__(self, folder: str, lines: list[str]) -> None:
         self._folder = os.path.abspath(folder)
-        self._lines = [line for line in lines if line.strip() and not line.startswith("#")]
+        self._lines = [line for line in lines if line.strip() and not line.startswith("#") and not _is_slow(line)]
         self._named: dict[str, bool] = {}
 
     @classmethod
@@ -72,6 +72,11 @@ class Ignore:
         if not any(map(self._may_name, relative.split("/"))):
             return None
         return self._spec.check_file(relative + "/" if is_folder else relative).include
+
+
+def _is_slow(line: str) -> bool:
+    """Whether a pattern has more stars in one part than anybody writes; matching one may take without end."""
+    return any(len(part) > 255 or re.sub(r"\*+", "*", part).count("*") > 3 for part in line.split("/"))
 
 
 def _last_name(line: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from .files import kind_of
-from .model import Problem
+from .model import Problem, TooMuch
 from .text import decode, read_bytes
 
 if TYPE_CHECKING:
@@ -51,9 +53,15 @@ class Document:
 
     @cached_property
     def python(self) -> Python | Problem:
-        """The text as Python, or the RCL904 or RCL905 that says why it is none."""
+        """The text as Python, or the RCL904 or RCL905 that says why it is none.
+
+        Raises:
+            TooMuch: its tree would be larger than is read.
+        """
         if isinstance(self._decoded, Problem):
             return self._decoded
+        if next(islice(_TOKEN.finditer(self._decoded), _MOST_TOKENS, None), None) is not None:
+            raise TooMuch(f"has more than {_MOST_TOKENS:,} tokens")
         from .python.tree import parse
 
         return parse(self.path, self._decoded)
@@ -85,6 +93,15 @@ class Document:
         return first if hasattr(first, "entries") else None  # type: ignore[return-value]
 
 
+#: A tree takes up to a kilobyte a token. The longest file known with recompute settings has some 50,000 of them.
+_MOST_TOKENS = 300_000
+_TOKEN = re.compile(r"\w+|[^\s\w]")
+
+#: A recipe's ancestors are a dozen, and the longest line of them five.
+_MOST_FOLLOWED = 1000
+_DEEPEST = 50
+
+
 class Recent(dict[str, Any]):
     """A dictionary that forgets what was put in first once it is full."""
 
@@ -107,16 +124,36 @@ class Reader:
 
     Attributes:
         memo: what dialects work out about a parent once for all who inherit from it, by path.
+        visited: the same, for the file that is linted alone: what looks different from elsewhere.
     """
 
     def __init__(self) -> None:
         self._parents = Recent()
         self.memo = Recent()
+        self.visited: dict[str, Any] = {}
+        self._left = _MOST_FOLLOWED
 
     def linted(self, path: str, data: bytes) -> Document:
         """The file at ``path``, whose content is ``data``."""
         path = os.path.normpath(path)
+        self._left = _MOST_FOLLOWED
+        self.visited = {}
         return self._parents.get(path) or Document(path, data)
+
+    def follow(self, chain: tuple[str, ...]) -> None:
+        """Count a step from one file to another that it names.
+
+        Args:
+            chain: the files that led here.
+
+        Raises:
+            TooMuch: the file that is linted takes more steps than are followed.
+        """
+        self._left -= 1
+        if self._left < 0:
+            raise TooMuch(f"inherits from other files in more than {_MOST_FOLLOWED:,} ways")
+        if len(chain) > _DEEPEST:
+            raise TooMuch(f"inherits through more than {_DEEPEST} files")
 
     def put(self, path: str, data: bytes) -> None:
         """Take ``data`` for the content of the file at ``path`` from now on."""

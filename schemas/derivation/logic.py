@@ -36,7 +36,7 @@ TRUE: Condition = 1
 
 _MOST_OF_A_FIELD = 1000
 
-#: What one derivation may cost, some ten times what the newest release does: nodes, propositions, terms of a disjunction
+#: What one derivation may cost, some ten times what the newest release does: nodes, propositions, terms of a condition
 #: and steps. Beyond that a source is not one of Megatron-Core, or not one that can be followed.
 _MOST_NODES = 300_000
 _MOST_PROPOSITIONS = 1000

@@ -34,8 +34,8 @@ from .megatron_args import apply, site_of
 
 #: What a script must hold before anything of it is looked at closely.
 _INTERESTING = re.compile(
-    r"--\"?(?:[\w-]*recompute\b|[\w-]*recompute_|distribute[_-]saved[_-]activations|checkpoint[_-]activations)"
-    r"|[\w.]\.(?:recompute_\w+|\w*moe_layer_recompute|distribute_saved_activations|activations_checkpoint_\w+"
+    r"--\"?(?:[\w-]{0,40}recompute\b|[\w-]{0,40}recompute_|distribute[_-]saved[_-]activations|checkpoint[_-]activations)"
+    r"|[\w.]\.(?:recompute_\w+|\w{0,40}moe_layer_recompute|distribute_saved_activations|activations_checkpoint_\w+"
     r"|activation_checkpointing)(?:=|$)"
 )
 

@@ -24,8 +24,8 @@ from ..shell.flags import Word, take_apart
 from . import Reading
 from .launch_script import is_command_line, is_ours, of_flags
 
-_NEEDLES = re.compile(r"--(?:[\w-]*recompute|distribute[-_]saved[-_]activations|checkpoint[-_]activations)")
-_PROGRAM = re.compile(r"(?:\S+=\S*\s+)*(?:--|python|torchrun|accelerate\s|deepspeed\s|megatron\s|\S*/python)")
+_NEEDLES = re.compile(r"--(?:[\w-]{0,40}recompute|distribute[-_]saved[-_]activations|checkpoint[-_]activations)")
+_PROGRAM = re.compile(r"(?:[^\s=]+=\S*\s+)*(?:--|python|torchrun|accelerate\s|deepspeed\s|megatron\s|\S*/python)")
 _UNKNOWN = "\0"
 #: A string with a flag behind other words is a command line, or a part of one, by itself.
 _SEVERAL = re.compile(r"\s--")

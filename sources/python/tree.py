@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from ..keys import FIELDS, SWITCH
-from ..model import Problem, Span
+from ..model import Problem, Span, TooMuch
 from ..text import line_starts, split_lines
 
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
@@ -31,12 +31,15 @@ _BRACKET = re.compile(r"[()\[\]{}]")
 _MANY_PREFIXES = re.compile(r"(?:(?:not\b|lambda\s*:|await\b|[-+~])\s*){200}")
 
 #: Text that becomes Python only when somebody fills it in.
-_TEMPLATE = re.compile(r"\{%|\{\{\s*[\w.]+\s*(?:\|[^}]*)?\}\}")
+_TEMPLATE = re.compile(r"\{%|\{\{\s*[\w.]+\s*(?:\|[^{}]*)?\}\}")
 
 
 #: The keys that make a statement worth looking at.
 KEYS = frozenset({*FIELDS, SWITCH})
 _KEYS = re.compile("|".join(sorted(KEYS)))
+
+#: A file that has more names for keys than this is searched for each of them too long.
+_MOST_CONSTANTS = 100
 
 #: What stands in a line before a constant's value.
 _ASSIGNED = re.compile(r"\s*(\w+)\s*(?::[^=]*)?=\s*")
@@ -133,6 +136,8 @@ class Python:
             before = _ASSIGNED.fullmatch(text, text.rfind("\n", 0, match.start()) + 1, match.start())
             if before is not None:
                 found.add(before[1])
+            if len(found) > _MOST_CONSTANTS:
+                raise TooMuch(f"has more than {_MOST_CONSTANTS} constants that name recompute settings")
         return found
 
     @cached_property

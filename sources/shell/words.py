@@ -12,14 +12,17 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from ..model import TooMuch
 from .syntax import MAX_WORDS, Assign, Event, Parser, Piece, Simple, Variable, Word, literal
 
-#: Branches that are followed one by one in one script; beyond that, what they assign is unknown.
-_MAX_BRANCHES = 48
+#: What is followed of one script: branches one by one, commands, and statements along all branches.
+_MAX_BRANCHES = 200
+_MAX_COMMANDS = 2000
+_MAX_STEPS = 1_000_000
 #: Expansions inside expansions deeper than this are unknown.
 _MAX_DEPTH = 20
-#: A value of more pieces than this is unknown; one that doubles itself over and over would be without end.
-_MAX_PIECES = 5000
+#: What a variable may hold; one that doubles itself over and over would be without end.
+_MAX_PIECES = 20_000
 
 #: A command whose words are only shown or searched for.
 _TALKERS = frozenset(
@@ -125,6 +128,7 @@ class World:
     def __init__(self, branch: tuple[tuple[int, int], ...]) -> None:
         self.branch = dict(branch)
         self.values: dict[str, _Value] = {}
+        self._held = 0
 
     def takes(self, branch: tuple[tuple[int, int], ...]) -> bool | None:
         """Whether the branch is taken: None when that is not decided."""
@@ -154,19 +158,24 @@ class World:
         if event.array:
             made = (field for word in event.words for field in self.fields(word))
         else:
-            made = (Field(tuple(islice(self._text(word), _MAX_PIECES)), True) for word in event.words)
+            made = (Field(tuple(islice(self._text(word), _MAX_PIECES + 1)), True) for word in event.words)
         if event.append and old is not None:
             if event.array or old.array:
-                made = (*old.fields, *islice(made, MAX_WORDS))
+                made = (*old.fields, *islice(made, MAX_WORDS + 1))
             else:
                 made = (Field(tuple(piece for field in (*old.fields, *made) for piece in field.pieces), True),)
-        fields = tuple(islice(made, MAX_WORDS))
-        if sum(len(field.pieces) for field in fields) >= _MAX_PIECES:
-            fields = (Field((Piece(None, event.start, event.end, event.name),)),)
+        fields = tuple(islice(made, MAX_WORDS + 1))
+        size = sum(len(field.pieces) for field in fields)
+        self._held += size
+        if len(fields) > MAX_WORDS or size > _MAX_PIECES or self._held > _MAX_STEPS:
+            raise TooMuch(f"puts more than {_MAX_PIECES:,} words into variables")
         self.values[event.name] = _Value(fields, event.array or bool(old and old.array and event.append))
 
     def fill(self, event: Simple) -> None:
         """What was set to nothing may have been so for ``event`` to put something there."""
+        self._held += len(self.values)
+        if self._held > _MAX_STEPS:
+            raise TooMuch(f"takes more than {_MAX_STEPS:,} steps to follow")
         for name, value in self.values.items():
             if not any(piece.text is None or piece.text.strip() for field in value.fields for piece in field.pieces):
                 unknown = Field((Piece(None, event.start, event.end, name),))
@@ -251,6 +260,8 @@ def split(field: Field) -> list[Field]:
     for blank, piece in _split(field.pieces):
         if blank:
             found.append([])
+            if len(found) > MAX_WORDS:
+                raise TooMuch(f"has a command of more than {MAX_WORDS:,} words")
             continue
         text = piece.text
         if text is not None:
@@ -286,6 +297,8 @@ def commands(text: str, interesting: re.Pattern[str], *, makefile: bool = False)
         and (_holds(text, event, interesting) or not carriers.isdisjoint(_names(event.words)))
         and literal(event.words[0]).rpartition("/")[2] not in _TALKERS
     ]
+    if len(candidates) > _MAX_COMMANDS:
+        raise TooMuch(f"has more than {_MAX_COMMANDS:,} commands with recompute settings")
     chosen = {event.branch for event in events if isinstance(event, Assign) and event.name in carriers}
     worlds: dict[tuple[tuple[int, int], ...], None] = {}
     for ran in sorted({event.branch for event in candidates}):
@@ -294,11 +307,19 @@ def commands(text: str, interesting: re.Pattern[str], *, makefile: bool = False)
     found: dict[tuple[int, tuple[tuple[int, int], ...]], Command] = {}
     asked = set(map(id, candidates))
     followed = _reaching(events, candidates)
-    for branch in sorted(list(worlds)[:_MAX_BRANCHES], key=len, reverse=True):
+    _bound(len(worlds), len(followed))
+    for branch in sorted(worlds, key=len, reverse=True):
         _run(followed, asked, branch, interesting, found)
     result = list({(command.start, command.fields): command for command in found.values()}.values())
     result.extend(_unused(text, events, interesting))
     return result
+
+
+def _bound(branches: int, events: int) -> None:
+    if branches > _MAX_BRANCHES:
+        raise TooMuch(f"has recompute settings in more than {_MAX_BRANCHES} branches")
+    if branches * events > _MAX_STEPS:
+        raise TooMuch(f"takes more than {_MAX_STEPS:,} steps to follow")
 
 
 def _reaching(events: list[Event], candidates: list[Simple]) -> list[Event]:
@@ -337,17 +358,21 @@ def _names(words: tuple[Word, ...]) -> Iterator[str]:
 
 def _carriers(text: str, events: list[Event], interesting: re.Pattern[str]) -> set[str]:
     """The variables that have interesting words in them, or others that do."""
+    used_by: dict[str, list[str]] = {}
+    waiting = []
+    for event in events:
+        if isinstance(event, Assign):
+            for name in _names(event.words):
+                used_by.setdefault(name, []).append(event.name)
+            if _holds(text, event, interesting):
+                waiting.append(event.name)
     carriers: set[str] = set()
-    assigns = [event for event in events if isinstance(event, Assign)]
-    while True:
-        before = len(carriers)
-        for event in assigns:
-            if event.name not in carriers and (
-                _holds(text, event, interesting) or not carriers.isdisjoint(_names(event.words))
-            ):
-                carriers.add(event.name)
-        if len(carriers) == before:
-            return carriers
+    while waiting:
+        name = waiting.pop()
+        if name not in carriers:
+            carriers.add(name)
+            waiting.extend(used_by.pop(name, ()))
+    return carriers
 
 
 def _join(left: tuple[tuple[int, int], ...], right: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...] | None:
@@ -393,7 +418,7 @@ def _note(
     for word in event.words:
         fields.extend(world.fields(word))
         if len(fields) > MAX_WORDS:
-            break
+            raise TooMuch(f"has a command of more than {MAX_WORDS:,} words")
     if not fields or (fields[0].text or "").rpartition("/")[2] in _TALKERS:
         return
     if not any(interesting.search(field.shape) for field in fields):
@@ -416,7 +441,8 @@ def _unused(text: str, events: list[Event], interesting: re.Pattern[str]) -> Ite
         if isinstance(event, Assign) and event.name not in named and _holds(text, event, interesting)
     }
     branches = {event.branch for event in events if isinstance(event, Assign) and event.name in assigned}
-    for branch in sorted(branches, key=len, reverse=True)[:_MAX_BRANCHES]:
+    _bound(len(branches), len(events))
+    for branch in sorted(branches, key=len, reverse=True):
         world = World(branch)
         last: dict[str, Assign] = {}
         for event in events:
