@@ -10,9 +10,11 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from .. import __version__  # pyrefly: ignore[missing-module-attribute]  # the package is mapped from folders
 from ..sources.files import kind_of
+from ..sources.visible import visible
 
 _EPILOG = "'recompute-lint PATHS' is short for 'recompute-lint check PATHS'."
 
@@ -27,6 +29,13 @@ COMMANDS = {
     "bench": "what does recomputation save and cost? (needs the extra smoke)",
     "server": "findings and fixes in an editor (needs the extra lsp)",
 }
+
+
+class _Parser(argparse.ArgumentParser):
+    """Shows words of the command line, which may be names of files, as they can be shown."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(visible(message))
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -84,9 +93,7 @@ def _run(arguments: list[str]) -> int:
     else:
         arguments = arguments[1:]
     module = load(command)
-    parser = argparse.ArgumentParser(
-        prog=f"recompute-lint {command}", description=module.__doc__, formatter_class=_Formatter
-    )
+    parser = _Parser(prog=f"recompute-lint {command}", description=module.__doc__, formatter_class=_Formatter)
     module.add_arguments(parser)
     namespace = parser.parse_args(arguments)
     return module.run(namespace)

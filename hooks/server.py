@@ -21,11 +21,13 @@ from ..schemas import store
 from ..sources.files import kind_of
 from ..sources.model import Span
 from ..sources.text import split_lines
+from ..sources.visible import visible
 from .commands.show import described
 from .diagnostics import Diagnostic
 from .engine import Linter
 from .fix import fixed
 from .options import Configurations, UsageError
+from .output.visible import shown
 
 _NAME = "recompute-lint"
 _SEVERITIES = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
@@ -105,7 +107,7 @@ class _Session:
         except (UsageError, store.UnknownRelease) as error:
             if str(error) != self._complaint:
                 self._complaint = str(error)
-                message = types.ShowMessageParams(types.MessageType.Error, f"{_NAME}: {error}")
+                message = types.ShowMessageParams(types.MessageType.Error, visible(f"{_NAME}: {error}"))
                 self._server.window_show_message(message)
         return found
 
@@ -123,6 +125,7 @@ class _Session:
         return self._codec.range_to_client_units(lines, types.Range(start, end))
 
     def _diagnostic(self, diagnostic: Diagnostic, lines: list[str]) -> types.Diagnostic:
+        diagnostic = shown(diagnostic)
         further = [f"note: {diagnostic.note}"] if diagnostic.note else []
         if diagnostic.help:
             further.append(f"help: {diagnostic.help}")
@@ -183,8 +186,8 @@ class _Session:
                 spans = [setting.whole for setting in site.settings.values() if setting.span.path == path]
                 here = next((span for span in spans if _holds(span, line, column)), None)
                 if here is not None:
-                    shown = described(site, linter.contract(path).contract)
-                    content = types.MarkupContent(types.MarkupKind.Markdown, f"```text\n{shown}```")
+                    words = described(site, linter.contract(path).contract).replace("`", "'")
+                    content = types.MarkupContent(types.MarkupKind.Markdown, f"```text\n{words}```")
                     return types.Hover(content, self._range(here, split_lines(text)))
         except (UsageError, store.UnknownRelease):
             return None

@@ -10,6 +10,7 @@ from collections import Counter
 from ...lint_rules.registry import RULES
 from ...schemas import store
 from ...sources.text import reason_of
+from ...sources.visible import visible, visible_lines
 from .. import output
 from ..engine import Linter
 from ..report import Report
@@ -22,6 +23,7 @@ from .common import (
     configurations,
     fail,
     write,
+    write_as_it_is,
     write_error,
 )
 
@@ -90,7 +92,7 @@ def run(namespace: argparse.Namespace) -> int:
     else:
         text = output.load(namespace.output_format).render(report, color=_color(namespace))
     if not namespace.quiet and (namespace.statistics or namespace.output_format in ("full", "concise")):
-        text += summary(report, count) + "\n"
+        text += visible(summary(report, count)) + "\n"
     try:
         _write(text, namespace.output_file)
     except BrokenPipeError:
@@ -201,9 +203,11 @@ def _diff(source: _Source, namespace: argparse.Namespace) -> int:
     for path, (content, _) in sorted(results.items()):
         before = report.contents[path].decode("utf-8", "replace").splitlines(keepends=True)
         after = content.decode("utf-8", "replace").splitlines(keepends=True)
-        for row in unified_diff(before, after, path, path):
+        shown = visible(path)
+        for row in unified_diff(before, after, shown, shown):
             rows.append(row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n")
-    _write("".join(rows), namespace.output_file)
+    text = "".join(rows)
+    _write(visible_lines(text) if _is_terminal() and not namespace.output_file else text, namespace.output_file)
     return 1 if results and not namespace.exit_zero else 0
 
 
@@ -215,7 +219,7 @@ def _write_baseline(source: _Source, namespace: argparse.Namespace) -> int:
     report, path = source.lint(), namespace.write_baseline
     replace(path, text_of(report.diagnostics, report.lines, path).encode("utf-8", "backslashreplace"))
     if not namespace.quiet:
-        print(f"{path} lists {_count(len(report.diagnostics), 'finding')}.")
+        write(f"{path} lists {_count(len(report.diagnostics), 'finding')}.\n")
     return 0
 
 
@@ -224,7 +228,11 @@ def _color(namespace: argparse.Namespace) -> bool:
         return False
     if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
         return True
-    return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return _is_terminal() and os.environ.get("TERM") != "dumb"
+
+
+def _is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def _write(text: str, path: str | None) -> None:
@@ -233,7 +241,7 @@ def _write(text: str, path: str | None) -> None:
 
         replace(path, text.encode("utf-8", "backslashreplace"))
         return
-    write(text)
+    write_as_it_is(text)
     if sys.stdout is not None:
         sys.stdout.flush()
 

@@ -12,7 +12,8 @@ from ...schemas.choose import choose
 from ...schemas.contract import Contract, is_recompute
 from ...schemas.detect import project_root
 from ...sources.text import reason_of
-from .common import UsageError, fail
+from ...sources.visible import visible
+from .common import UsageError, fail, write, write_error
 
 _RELEASE = "a release, a source tree, or 'installed'"
 
@@ -45,6 +46,10 @@ def run(namespace: argparse.Namespace) -> int:
         return fail(error)
 
 
+def _say(*lines: str) -> None:
+    write("".join(f"{visible(line)}\n" for line in lines))
+
+
 def _load(release: str, namespace: argparse.Namespace) -> Contract:
     return choose(release, project_root("."), cache=not namespace.no_cache).contract
 
@@ -54,23 +59,23 @@ def _show(namespace: argparse.Namespace) -> int:
     if namespace.output_format == "json":
         print(json.dumps(contract.schema, indent=1))
         return 0
-    print(f"megatron-core {contract.version}")
-    print("\nModules that can be recomputed:")
+    _say(f"megatron-core {contract.version}")
+    _say("", "Modules that can be recomputed:")
     since = store.index()["modules"]
     for module in contract.modules:
-        print(f"  {module:20} since {since[module]}" if module in since else f"  {module}")
+        _say(f"  {module:20} since {since[module]}" if module in since else f"  {module}")
     if not contract.modules:
-        print("  none: there is no recompute_modules yet")
-    print("\nFields:")
+        _say("  none: there is no recompute_modules yet")
+    _say("", "Fields:")
     for name, field in contract.fields.items():
         if is_recompute(name):
-            print(f"  {name:30} default {json.dumps(field.get('default')):8} {field.get('x-source', '')}")
-    print("\nWhat is refused:")
+            _say(f"  {name:30} default {json.dumps(field.get('default')):8} {field.get('x-source', '')}")
+    _say("", "What is refused:")
     for guard in contract.guards:
         requires = "".join(f"; unless {name} {wanted}" for name, wanted in guard.requires.items())
-        print(f"  {guard.code} {RULES[guard.code].name}: {guard.condition}{requires}\n{'':9}{guard.source}")
+        _say(f"  {guard.code} {RULES[guard.code].name}: {guard.condition}{requires}", f"{'':9}{guard.source}")
     for text in contract.schema.get("x-untranslated", ()):
-        print(f"  not translated, line {text['line']}: {text['text']}")
+        _say(f"  not translated, line {text['line']}: {text['text']}")
     return 0
 
 
@@ -79,13 +84,13 @@ def _diff(namespace: argparse.Namespace) -> int:
 
     old, new = _load(namespace.old, namespace), _load(namespace.new, namespace)
     sections = compare(old, new)
-    print(f"megatron-core {old.version} -> {new.version}")
+    _say(f"megatron-core {old.version} -> {new.version}")
     for title, rows in sections:
-        print(f"\n{title}:")
+        _say("", f"{title}:")
         for row in rows:
-            print(f"  {row}")
+            _say(f"  {row}")
     if not sections:
-        print("\nNothing that concerns recomputation changed.")
+        _say("", "Nothing that concerns recomputation changed.")
     return 0
 
 
@@ -94,15 +99,15 @@ def _derive(namespace: argparse.Namespace) -> int:
 
     schema = freshly_derived(namespace.path)
     for entry in schema.get("x-untranslated", ()):
-        print(f"recompute-lint: warning: line {entry['line']} is not translated: {entry['text']}", file=sys.stderr)
+        write_error(f"recompute-lint: warning: line {entry['line']} is not translated: {entry['text']}")
     text = json.dumps(schema, indent=1) + "\n"
     if not namespace.output:
         sys.stdout.write(text)
         return 0
-    from ..replace import write
+    from ..replace import write as replace
 
     try:
-        write(namespace.output, text.encode())
+        replace(namespace.output, text.encode())
     except OSError as error:
         raise UsageError(f"{namespace.output}: cannot be written: {reason_of(error)}") from None
     return 0

@@ -11,8 +11,8 @@ from ...schemas import store
 from ...schemas.contract import Contract
 from ...sources.keys import RECOMPUTE_KEYS
 from ...sources.model import UNKNOWN, Site
+from ...sources.visible import visible
 from ..engine import Linter
-from ..output.visible import visible
 from .common import (
     UsageError,
     add_configuration_options,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...sources.visible import visible
 from ..diagnostics import Diagnostic
 from ..report import Report
-from .visible import shown, visible
+from .visible import shown
 
 _STYLES = {"error": "1;31", "warning": "1;33", "bold": "1", "dim": "1;34", "help": "1;36"}
 
