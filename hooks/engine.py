@@ -108,6 +108,14 @@ class Linter:
         for path, content in given.items():
             self._reader.put(path, content)
 
+    def forget_files(self) -> None:
+        """Read anew whatever is asked for next."""
+        self.__dict__.pop("_reader", None)
+
+    def named(self) -> frozenset[str]:
+        """The files that those linted so far have named as their parents, since the last :meth:`forget_files`."""
+        return frozenset(self._reader.named) if "_reader" in self.__dict__ else frozenset()
+
     def sites(self, path: str, data: bytes | None = None) -> tuple[list[Site], list[Problem]]:
         """The sites of a file, and what is wrong with the file itself.
 

@@ -124,6 +124,7 @@ class Reader:
 
     Attributes:
         memo: what dialects work out about a parent once for all who inherit from it, by path.
+        named: the files that others have named.
         visited: the same, for the file that is linted alone: what looks different from elsewhere.
     """
 
@@ -131,6 +132,8 @@ class Reader:
         self._parents = Recent()
         self.memo = Recent()
         self.visited: dict[str, Any] = {}
+        self.named: set[str] = set()
+        self._given: dict[str, bytes] = {}
         self._left = _MOST_FOLLOWED
 
     def linted(self, path: str, data: bytes) -> Document:
@@ -158,12 +161,15 @@ class Reader:
     def put(self, path: str, data: bytes) -> None:
         """Take ``data`` for the content of the file at ``path`` from now on."""
         path = os.path.normpath(path)
-        self._parents[path] = Document(path, data)
+        self._given[path] = data
+        self._parents.pop(path, None)
 
     def document(self, path: str) -> Document:
         """The file at ``path``, which another file names."""
         path = os.path.normpath(path)
+        self.named.add(path)
         document = self._parents.get(path)
         if document is None:
-            document = self._parents[path] = Document(path, read_bytes(path))
+            content = self._given[path] if path in self._given else read_bytes(path)
+            document = self._parents[path] = Document(path, content)
         return document
