@@ -73,6 +73,9 @@ class Reporter:
                     unused.extend(self._unused(path))
                 unused.extend(raw_problem(path, problem.span, problem) for problem in problems)
         diagnostics.extend(self._shown(unused, set(paths)))
+        for diagnostic in diagnostics:
+            if diagnostic.home is not None:
+                self._suppressions(diagnostic.home.path)  # so that its lines are known
         diagnostics.sort(key=lambda diagnostic: (diagnostic.span, diagnostic.code))
         new, stale = self._new(diagnostics, paths)
         return Report(
@@ -115,8 +118,6 @@ class Reporter:
         baselines = {name: Baseline(name) for name in names}
         new = []
         for diagnostic in diagnostics:
-            if diagnostic.home is not None:
-                self._suppressions(diagnostic.home.path)  # so that its lines are known
             baseline = baselines.get(self._configurations.for_file(diagnostic.span.path).baseline)
             if baseline is None or not baseline.has(diagnostic, self._lines):
                 new.append(diagnostic)

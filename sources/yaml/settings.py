@@ -113,9 +113,10 @@ def find(value: Value, key: str) -> list[tuple[tuple[str, ...], Entry]]:
                 for path, found in find(item, key)
             )
         value.found = list(islice(found, MOST_SITES + 1))
-    if len(value.found) > MOST_SITES:
+    places: list[tuple[tuple[str, ...], Entry]] = value.found
+    if len(places) > MOST_SITES:
         raise TooMuch(f"has more than {MOST_SITES:,} places for settings")
-    return value.found
+    return places
 
 
 #: Aliases in aliases can multiply what is found; no recipe has as many places as this.

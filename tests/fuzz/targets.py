@@ -50,6 +50,7 @@ _SCRIPTS = (
 )
 _RECIPES = (
     HEAD,
+    HEAD + "    recompute_num_layers: ${l.1}\nl: [1, 2]\nx: {y: '${l.0}'}\n",
     "defaults: base.yaml\n" + HEAD + "    recompute_modules: [mlp, moe_act]\nx: ${policy.precision}\n",
     "defaults:\n  - _self_\n  - actor@a.b: full\nactor:\n  megatron:\n    override_transformer_config:\n"
     "      recompute_granularity: full\n",
