@@ -10,10 +10,14 @@ import re
 from collections.abc import Iterator
 from itertools import count
 
+from ..model import TooMuch
 from .syntax import Assign, Event, Parser, Part, Piece, Simple, Word
 
 _ASSIGNMENT = re.compile(r"(?:override |export )?([A-Za-z_][\w.-]*)[ \t]*(::?=|\+=|\?=|=)[ \t]*")
 _VARIABLE = re.compile(r"\$[({]([A-Za-z_][\w.-]*)[)}]|\$\$[({]?")
+#: So many lines of a Makefile are read; each is parsed by itself.
+_MAX_LINES = 50_000
+
 _LINE_END = re.compile(r"(?<!\\)\n")
 _NO_NAME = str.maketrans(".-", "__")
 
@@ -23,7 +27,11 @@ def read(text: str, events: list[Event]) -> None:
     steps = count()
     shell = _VARIABLE.sub(_stand_in, text)
     at = 0
-    while at < len(text):
+    for lines in count():
+        if at >= len(text):
+            return
+        if lines >= _MAX_LINES:
+            raise TooMuch(f"has more than {_MAX_LINES:,} lines")
         end = _line_end(text, at)
         if text.startswith("\t", at):
             start = at + 1

@@ -414,7 +414,7 @@ BOMBS = {
     ),
     "mk lines": Bomb(
         lambda n: {"Makefile": fill("A = b\n", n) + "t:\n\t" + F + "\n"},
-        said="RCL904 cannot be checked in full: it takes more than 500,000 steps to read",
+        said="RCL904 cannot be checked in full: it has more than 50,000 lines",
     ),
     "mk rules": Bomb(
         lambda n: {"Makefile": fill("\t" + F + "\n", n)},
