@@ -15,7 +15,8 @@ from typing import NamedTuple
 from ..model import TooMuch
 from .syntax import MAX_WORDS, Assign, Event, Parser, Piece, Simple, Variable, Word, literal
 
-#: What is followed of one script: branches one by one, commands, and statements along all branches.
+#: What is followed of one script: lines, branches one by one, commands, and statements along all branches.
+_MAX_LINES = 200_000
 _MAX_BRANCHES = 200
 _MAX_COMMANDS = 2000
 _MAX_STEPS = 1_000_000
@@ -281,6 +282,8 @@ def commands(text: str, interesting: re.Pattern[str], *, makefile: bool = False)
     what the branches of another ``if`` assign is unknown meanwhile: whether two conditions hold together cannot be
     told. Arrays with such words that no command here is given come last, as commands without a name.
     """
+    if text.count("\n") > _MAX_LINES:
+        raise TooMuch(f"has more than {_MAX_LINES:,} lines")
     events: list[Event] = []
     if makefile:
         from .makefile import read

@@ -225,11 +225,11 @@ BOMBS = {
     ),
     "sh lines": Bomb(
         lambda n: {"a.sh": F + "\n" + fill("a b c\n", n)},
-        said="RCL904 cannot be checked in full: it takes more than 500,000 steps to read",
+        said="RCL904 cannot be checked in full: it has more than 200,000 lines",
     ),
     "sh assigns": Bomb(
         lambda n: {"a.sh": fill("A=b\n", n) + F},
-        said="RCL904 cannot be checked in full: it takes more than 500,000 steps to read",
+        said="RCL904 cannot be checked in full: it has more than 200,000 lines",
     ),
     "sh many cmds": Bomb(
         lambda n: {"a.sh": fill(F + "\n", n)},
@@ -332,7 +332,7 @@ BOMBS = {
     ),
     "sh backslash": Bomb(
         lambda n: {"a.sh": F + fill("\\\n", n)},
-        said="RCL103 recompute_granularity is full, and no recompute_method says whi",
+        said="RCL904 cannot be checked in full: it has more than 200,000 lines",
     ),
     "sh escapes": Bomb(
         lambda n: {"a.sh": F + fill("\\x", n)},
@@ -412,9 +412,13 @@ BOMBS = {
         lambda n: {"Makefile": "t:\n\t" + F + fill("$(A) ", n) + "\n"},
         said="RCL904 cannot be checked in full: it has a command of more than 10,000 words",
     ),
+    "mk 60,000 lines": Bomb(
+        lambda n: {"Makefile": "A = b\n" * 60_000 + "t:\n\t" + F + "\n"},
+        said="RCL904 cannot be checked in full: it has more than 50,000 lines",
+    ),
     "mk lines": Bomb(
         lambda n: {"Makefile": fill("A = b\n", n) + "t:\n\t" + F + "\n"},
-        said="RCL904 cannot be checked in full: it has more than 50,000 lines",
+        said="RCL904 cannot be checked in full: it has more than 200,000 lines",
     ),
     "mk rules": Bomb(
         lambda n: {"Makefile": fill("\t" + F + "\n", n)},
@@ -422,7 +426,7 @@ BOMBS = {
     ),
     "mk cont": Bomb(
         lambda n: {"Makefile": "A = " + fill("\\\n", n) + F},
-        said="RCL103 recompute_granularity is full, and no recompute_method says whi",
+        said="RCL904 cannot be checked in full: it has more than 200,000 lines",
     ),
     "py stmts": Bomb(
         lambda n: {"a.py": PYTHON + fill("a=1\n", n)},
