@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import os
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -78,7 +79,9 @@ class Tree:
         if path not in self._modules:
             try:
                 text = read(str(self.root / path), _MAX_BYTES).decode("utf-8")
-                self._modules[path] = _read(path, ast.parse(text))
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # what Python has to say of escapes and numbers is not for our user
+                    self._modules[path] = _read(path, ast.parse(text))
             except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
                 self._modules[path] = None
         return self._modules[path]

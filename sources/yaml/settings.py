@@ -112,8 +112,8 @@ def find(value: Value, key: str) -> list[tuple[tuple[str, ...], Entry]]:
                 for index, item in enumerate(value.items)
                 for path, found in find(item, key)
             )
-        value.found = list(islice(found, MOST_SITES + 1))
-    places: list[tuple[tuple[str, ...], Entry]] = value.found
+        value.found = list(islice(found, MOST_SITES + 1))  # one more tells that there are more
+    places: Any = value.found
     if len(places) > MOST_SITES:
         raise TooMuch(f"has more than {MOST_SITES:,} places for settings")
     return places
