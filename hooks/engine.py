@@ -204,7 +204,7 @@ class Linter:
                 for line in part.read_as:
                     verbose(line)
                 for path, line, *_ in part.unread:
-                    verbose(f"{path}:{line}: recompute settings of no known framework; --dialect says whose they are")
+                    verbose(f"{path}:{line}: recompute settings of an unknown framework; --dialect sets it")
         report = self._reporter.report(found, paths, {**contents, **given})
         return report._replace(sites=sites, linted_against=tuple(linted_against), unread=tuple(unread))
 
@@ -240,7 +240,7 @@ class Linter:
                     read_as.append(f"{path}: {sites[0].dialect}, {places}")
                 if sites or content.text is not None:
                     choice = self.contract(path)
-                    linted_against[f"megatron-core {choice.contract.version}, {choice.reason}"] = None
+                    linted_against[f"megatron-core {choice.contract.version}: {choice.reason}"] = None
                 for home in {raw.finding.span.path for raw in raws if raw.finding.fix is not None}:
                     own = self._linted
                     document = own if own is not None and own.path == home else self._reader.document(home)

@@ -65,12 +65,12 @@ def _show(namespace: argparse.Namespace) -> int:
     for module in contract.modules:
         _say(f"  {module:20} since {MODULES[module]}" if module in MODULES else f"  {module}")
     if not contract.modules:
-        _say("  none: there is no recompute_modules yet")
+        _say("  none: this release does not have recompute_modules")
     _say("", "Fields:")
     for name in contract.recompute:
         default = json.dumps(contract.defaults.get(name))
         _say(f"  {name:30} default {default:8} {contract.source_of(name)}")
-    _say("", "What is refused:")
+    _say("", "Rejected configurations:")
     for guard in contract.guards:
         requires = "".join(f"; unless {name} {wanted}" for name, wanted in guard.requires.items())
         _say(f"  {guard.code} {RULES[guard.code].name}: {guard.condition}{requires}", f"{'':9}{guard.source}")
@@ -90,7 +90,7 @@ def _diff(namespace: argparse.Namespace) -> int:
         for row in rows:
             _say(f"  {row}")
     if not sections:
-        _say("", "Nothing that concerns recomputation changed.")
+        _say("", "Nothing about recomputation changed.")
     return 0
 
 

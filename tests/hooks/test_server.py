@@ -144,8 +144,8 @@ def test_a_finding_comes_and_goes(editor):
     assert found["code"] == "RCL106"
     assert found["severity"] == 1
     assert found["range"] == {"start": {"line": 4, "character": 24}, "end": {"line": 4, "character": 28}}
-    assert found["message"].splitlines()[0] == '"mlpp" is not a module that megatron-core 0.16.1 can recompute'
-    assert "help: did you mean mlp?" in found["message"]
+    assert found["message"].splitlines()[0] == '"mlpp" is not a recompute module of megatron-core 0.16.1'
+    assert 'help: did you mean "mlp"?' in found["message"]
     editor.change("a.yaml", TYPO.replace("mlpp", "mlp"))
     assert editor.found("a.yaml") == []
 
@@ -179,7 +179,7 @@ def test_what_is_closed_is_no_longer_reported(editor):
 def test_a_quick_fix(editor):
     editor.open("a.yaml", TYPO)
     (action,) = editor.actions("a.yaml", 4)
-    assert action["title"] == "Write mlp (RCL106)"
+    assert action["title"] == 'Write "mlp" (RCL106)'
     assert action["isPreferred"] is False
     place = {"start": {"line": 4, "character": 24}, "end": {"line": 4, "character": 28}}
     assert action["edit"] == {"changes": {editor.uri("a.yaml"): [{"range": place, "newText": "mlp"}]}}
