@@ -1,4 +1,4 @@
-"""The child process: ``python -m recompute_lint.smoke.child FD`` reads a request from stdin, writes events to FD.
+"""The child: ``python -m recompute_lint.smoke.child FD PARENT`` reads a request from stdin, writes events to FD.
 
 One JSON object a line: ``{"stage": ...}`` as it goes on, then one of ``{"result": ...}`` or ``{"unavailable": ...}``
 (torch, Megatron-Core or the device isn't there; the message says what to do). Standard output and error stay free for
@@ -19,22 +19,28 @@ import sys
 import warnings
 from typing import Any
 
+from . import lifetime
+
 
 class _Missing(Exception):
     """Something to install, or a device that isn't there."""
 
 
-def main(descriptor: int) -> int:
+def main(descriptor: int, parent: int) -> int:
     """Do what the request on stdin asks; always 0, since the outcome travels as an event."""
+    lifetime.end_with(parent)
     faulthandler.enable(all_threads=True)
     # The parent asks for this before it kills, to learn where the process was.
     faulthandler.register(signal.SIGUSR1, all_threads=True)
-    request = json.loads(sys.stdin.read())
+    request = json.loads(sys.stdin.buffer.readline())
+    lifetime.end_with_input(request["deadline"], descriptor)
     warnings.filterwarnings("ignore")
     logging.getLogger().setLevel(logging.ERROR)
     with os.fdopen(descriptor, "w", encoding="utf-8") as events:
 
         def send(**event: object) -> None:
+            if "row" in event:
+                lifetime.extend(request["deadline"])
             events.write(json.dumps(event) + "\n")
             events.flush()
 
@@ -136,4 +142,4 @@ def _limit_address_space(limit: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))

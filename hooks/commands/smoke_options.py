@@ -13,6 +13,9 @@ from ...sources.reader import hides_settings
 from ..engine import Linter
 from .common import UsageError, add_configuration_options, configurations
 
+#: More seconds, or gibibytes, than this are no limit; neither is what is no number.
+_MOST = 1_000_000
+
 
 def add_arguments(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
     """Declare the arguments."""
@@ -38,6 +41,9 @@ def options(namespace: argparse.Namespace) -> SmokeOptions:
     Raises:
         UsageError: one of them is wrong.
     """
+    for name, value in (("--timeout", namespace.timeout), ("--memory-limit", namespace.memory_limit)):
+        if not 0 < value <= _MOST:
+            raise UsageError(f"{name} must be a number from 0 to {_MOST:,}")
     return SmokeOptions(
         timeout=namespace.timeout,
         memory_limit=int(namespace.memory_limit * GIB),
