@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from . import grammar, shell
-from .table import Case, Framework, Refused, Sites, holding, plain
+from .table import Case, Framework, NotRun, Sites, holding, plain
 
 #: What a model needs besides; small, so that nothing about it matters.
 MODEL = {
@@ -55,6 +55,7 @@ def import_megatron(checkout: Path) -> Any:
     # a word that all of Megatron-LM's launchers set
     os.environ["CUDA_DEVICE_MAX_CONNECTIONS"] = "1"
     from megatron.core import utils
+    from megatron.core.models.common.embeddings import rope_utils
     from megatron.core.transformer import transformer_config
     from megatron.core.transformer.moe import moe_utils
     from megatron.training import arguments
@@ -62,8 +63,9 @@ def import_megatron(checkout: Path) -> Any:
 
     for module in (utils, transformer_config):
         module.get_te_version = lambda: Version("2.9.0")
-    for name in ("fused_permute", "fused_unpermute", "fused_sort_chunks_by_index"):
-        setattr(moe_utils, name, object())
+    for name in ("permute", "permute_with_probs", "unpermute", "sort_chunks_by_index", "sort_chunks_by_index_with_probs"):
+        setattr(moe_utils, f"fused_{name}", object())
+    rope_utils.fused_apply_rotary_pos_emb = rope_utils.fused_apply_rotary_pos_emb_thd = object()
     return arguments
 
 
@@ -96,7 +98,7 @@ def words_of_script(script: Path, **environment: str) -> list[str]:
         for index, word in enumerate(run):
             if word.endswith(".py"):
                 return run[index + 1 :]
-    raise Refused("the script starts no program")
+    raise NotRun("the script starts no program")
 
 
 def loader(checkout: Path) -> Any:

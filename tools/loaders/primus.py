@@ -15,7 +15,7 @@ from typing import Any
 
 from . import grammar, megatron_lm, shell
 from .stubs import stub
-from .table import ELSEWHERE, Case, Framework, Refused, Sites, holding, plain
+from .table import ELSEWHERE, Case, Framework, NotRun, Sites, holding, plain
 
 _PATCH = "primus.backends.megatron.patches.recompute_layer_patches"
 
@@ -80,7 +80,7 @@ def _words(script: Path) -> list[str]:
     for run in reversed(shell.run(script)):
         if any(word in ("--config", "--exp") for word in run):
             return run[1:]
-    raise Refused("the script starts no experiment")
+    raise NotRun("the script starts no experiment")
 
 
 # ---- inputs

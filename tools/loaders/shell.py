@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
-#: The programs that stand for whatever a script starts.
-PROGRAMS = ("python", "python3", "torchrun", "megatron", "swift", "srun", "deepspeed", "ray", "primus-cli", "nvidia-smi")
+#: The programs that stand for whatever a script starts, or would do to the machine.
+PROGRAMS = (
+    *("python", "python3", "torchrun", "megatron", "swift", "srun", "sbatch", "deepspeed", "ray", "primus-cli", "uv"),
+    *("accelerate", "nvidia-smi", "pip", "pkill", "killall", "sleep", "rm", "mkdir", "cp", "mv", "git", "wget", "curl"),
+)
+#: What a script may run for real: nothing of it changes anything.
+_HARMLESS = (
+    *("awk", "basename", "cat", "cut", "date", "dirname", "echo", "env", "expr", "false", "grep", "head", "printf"),
+    *("readlink", "realpath", "sed", "seq", "sort", "tail", "tr", "true", "uname", "uniq", "wc", "xargs", "bash", "sh"),
+)
 
 _RECORD = '#!/bin/bash\nprintf "%s\\0" "${0##*/}" "$@" >> "$RECORD"\nprintf "\\n\\0" >> "$RECORD"\n'
 
 
 def fake_programs(folder: Path, names: tuple[str, ...] = PROGRAMS) -> None:
-    """Put programs into ``folder`` that append their words to the file ``$RECORD``, each with a NUL behind it."""
+    """Put programs into ``folder`` that append their words to the file ``$RECORD``, each with a NUL behind it.
+
+    What is harmless is there for real, so that the folder can be all that a script finds.
+    """
     for name in names:
         path = folder / name
         path.write_text(_RECORD)
         path.chmod(0o755)
+    for name in _HARMLESS:
+        found = shutil.which(name)
+        if found:
+            (folder / name).symlink_to(found)
 
 
 def recorded(path: Path) -> list[list[str]]:
@@ -33,20 +50,29 @@ def recorded(path: Path) -> list[list[str]]:
 
 
 def run(script: Path, *words: str, timeout: float = 20, **environment: str) -> list[list[str]]:
-    """Run a script with the fake programs first on the path; the command lines that it started."""
+    """Run a script that finds the fake programs and nothing else that does anything; the command lines it started."""
     with tempfile.TemporaryDirectory() as folder:
-        fake_programs(Path(folder))
+        programs = Path(folder) / "bin"
+        programs.mkdir()
+        fake_programs(programs)
+        (Path(folder) / "before").write_text("enable -n kill\n")
         record = Path(folder) / "record"
-        path = f"{folder}:/usr/bin:/bin"
-        subprocess.run(
-            ["bash", str(script), *words],
-            env={"PATH": path, "RECORD": str(record), "HOME": folder, **environment},
-            cwd=script.parent,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            timeout=timeout,
-        )
+        known = {"PATH": str(programs), "RECORD": str(record), "HOME": folder, "BASH_ENV": f"{folder}/before"}
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            subprocess.run(
+                [*_ALONE, "/bin/bash", str(script), *words],
+                env={**known, **environment},
+                cwd=script.parent,
+                capture_output=True,
+                stdin=subprocess.DEVNULL,
+                timeout=timeout,
+            )
         return recorded(record)
+
+
+#: A namespace in which a script sees no other process, where the system has such.
+_UNSHARE = shutil.which("unshare")
+_ALONE = [_UNSHARE, "--pid", "--fork", "--kill-child"] if _UNSHARE and os.geteuid() == 0 else []
 
 
 def written(words: list[str]) -> str:
@@ -58,8 +84,3 @@ def written(words: list[str]) -> str:
         else:
             lines[-1] += " " + word
     return " \\\n    ".join(lines)
-
-
-def environment_without(*names: str) -> dict[str, str]:
-    """This process's environment without some variables."""
-    return {name: value for name, value in os.environ.items() if name not in names}

@@ -7,6 +7,7 @@ import importlib.machinery
 import sys
 import types
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 
@@ -40,11 +41,11 @@ class _Module(types.ModuleType):
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    def __init__(self, names: Sequence[str], keeping: Sequence[str]) -> None:
-        self._names, self._keeping = tuple(names), tuple(keeping)
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = tuple(names)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if _below(name, self._names) and not any(keep == name or keep.startswith(name + ".") for keep in self._keeping):
+        if any(name == each or name.startswith(each + ".") for each in self._names):
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
         return None
 
@@ -57,10 +58,34 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Leave it empty."""
 
 
-def _below(name: str, names: Sequence[str]) -> bool:
-    return any(name == each or name.startswith(each + ".") for each in names)
+def stub(*names: str) -> None:
+    """Replace these modules and all below them, for as long as the process runs."""
+    sys.meta_path.insert(0, _Finder(names))
 
 
-def stub(*names: str, keeping: Sequence[str] = ()) -> None:
-    """Replace these modules and all below them, but for those in ``keeping``, for as long as the process runs."""
-    sys.meta_path.insert(0, _Finder(names, keeping))
+def empty_packages(root: Path, *names: str) -> None:
+    """Have packages below ``root`` without what their ``__init__.py`` imports; their modules are found all the same."""
+    for name in names:
+        module = _Module(name)
+        module.__path__ = [str(root / name.replace(".", "/"))]
+        module.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)
+        sys.modules[name] = module
+
+
+class _Missing(_Finder):
+    """What nothing else has found."""
+
+    def __init__(self) -> None:
+        super().__init__(())
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        # a module below one that is really there is asked for to see whether it is
+        above = sys.modules.get(name.rpartition(".")[0])
+        if "." in name and not isinstance(above, _Module):
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+
+
+def stub_missing() -> None:
+    """Replace every module that is not installed, for as long as the process runs."""
+    sys.meta_path.append(_Missing())

@@ -51,8 +51,8 @@ class Case(NamedTuple):
     lint: str
 
 
-class Refused(Exception):
-    """The framework does not start with this input; the message is its own."""
+class NotRun(Exception):
+    """A recipe that the loader cannot be started with here, for want of something besides: not the recipe's fault."""
 
 
 class Framework(NamedTuple):
@@ -81,18 +81,23 @@ def write(name: str, framework: Framework, checkout: Path) -> tuple[int, int]:
         generated.append({"name": case.name, "files": case.files, "lint": case.lint, **outcome})
     names = [row["name"] for row in generated]
     assert len(set(names)) == len(names), "two cases of one name"
-    shipped = [{"lint": path, **ask(load, checkout, path)} for path in sorted(framework.shipped(checkout))]
+    shipped, not_run = [], []
+    for path in sorted(framework.shipped(checkout)):
+        try:
+            shipped.append({"lint": path, **ask(load, checkout, path)})
+        except NotRun as reason:
+            not_run.append([path, str(reason)])
     table = {
         "repository": framework.repository,
         "commit": _git(checkout, "rev-parse", "HEAD"),
         "runs_model": framework.runs_model,
+        "not_run": not_run,
         "generated": generated,
         "shipped": shipped,
     }
     TABLES.mkdir(parents=True, exist_ok=True)
-    rows = {key: value for key, value in table.items() if not isinstance(value, list)}
-    text = json.dumps(rows, indent=1)[:-2]
-    for key in ("generated", "shipped"):
+    text = json.dumps({key: value for key, value in table.items() if not isinstance(value, list)}, indent=1)[:-2]
+    for key in ("not_run", "generated", "shipped"):
         lines = ",\n  ".join(json.dumps(row) for row in table[key])
         text += f',\n "{key}": [\n  {lines}\n ]' if table[key] else f',\n "{key}": []'
     (TABLES / f"{name}.json").write_text(text + "\n}\n")
@@ -121,6 +126,8 @@ def ask(load: Callable[[Path, str], Sites], folder: Path, file: str) -> dict[str
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
             return {"sites": load(folder, file)}
+    except NotRun:
+        raise
     except SystemExit:
         lines = [line for line in said.getvalue().splitlines() if "error:" in line]
         return {"refused": lines[-1].partition("error:")[2].strip() if lines else "exits"}

@@ -1,0 +1,41 @@
+"""Parts of a framework's source, run by themselves: what decides about recomputation inside a function that wants a GPU."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+
+def function(path: Path, name: str, **names: Any) -> Any:
+    """The function or method of this name, with ``names`` for its module's."""
+    found = _find(path, name)
+    found.decorator_list = []
+    found.returns = None
+    for argument in [*found.args.args, *found.args.kwonlyargs]:
+        argument.annotation = None
+    return _compiled(found, path, name, names)
+
+
+def statements(path: Path, name: str, word: str, *parameters: str, **names: Any) -> Any:
+    """A function of ``parameters`` with those statements of another that have ``word`` in them; it returns its names."""
+    found = _find(path, name)
+    body = [node for node in found.body if word in ast.unparse(node)]
+    assert body, f"{path}: {name} has nothing about {word}"
+    made = ast.parse(f"def {name}({', '.join(parameters)}):\n    pass\n    return locals()").body[0]
+    assert isinstance(made, ast.FunctionDef)
+    made.body[0:1] = body
+    return _compiled(made, path, name, names)
+
+
+def _find(path: Path, name: str) -> ast.FunctionDef:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return node
+    raise AssertionError(f"{path} has no {name}")
+
+
+def _compiled(node: ast.FunctionDef, path: Path, name: str, names: dict[str, Any]) -> Any:
+    module = ast.fix_missing_locations(ast.Module([node], []))
+    exec(compile(module, str(path), "exec"), names)
+    return names[name]
