@@ -45,8 +45,10 @@ def tree(chance: random.Random, where: list[str], around: str, leaf: Any) -> dic
             text = settings_at(chance, path[:-1], around + settings_at(chance, path[-1:], settings))
         return text
 
-    shape = chance.randrange(9)
+    shape = chance.randrange(10)
     own = at(where)
+    # what the file itself says besides: its settings win over those of its parents
+    more = at(where, whole=False) if grammar.some(chance, 0.7) else "seed: 1\n"
     if shape == 0:
         return {"main.yaml": own}
     if shape == 1:  # a parent beside it
@@ -57,12 +59,11 @@ def tree(chance: random.Random, where: list[str], around: str, leaf: Any) -> dic
         if not rest:
             return {"main.yaml": own}
         text = settings_at(chance, rest[:-1], around + settings_at(chance, rest[-1:], leaf(chance)))
-        more = at(where, whole=False) if grammar.some(chance, 0.5) else "seed: 1\n"
         return {"main.yaml": f"defaults:\n  - {head}: small\n  - _self_\n{more}", f"{head}/small.yaml": text}
     if shape == 3:  # a group put somewhere by @package
         package = ".".join(where[:-1]) or "_global_"
         text = around + settings_at(chance, where[-1:], leaf(chance))
-        return {"main.yaml": f"defaults:\n  - parts@{package}: one\n  - _self_\nseed: 1\n", "parts/one.yaml": text}
+        return {"main.yaml": f"defaults:\n  - parts@{package}: one\n  - _self_\n{more}", "parts/one.yaml": text}
     if shape == 4:  # the leaves alone in a group file
         package = ".".join(where)
         return {
@@ -71,10 +72,10 @@ def tree(chance: random.Random, where: list[str], around: str, leaf: Any) -> dic
         }
     if shape == 5:  # a header that names the package
         text = f"# @package _global_\n{own}"
-        return {"main.yaml": "defaults:\n  - kind: one\n  - _self_\nseed: 1\n", "kind/one.yaml": text}
+        return {"main.yaml": f"defaults:\n  - kind: one\n  - _self_\n{more}", "kind/one.yaml": text}
     if shape == 6:  # one group twice, the later wins
         first, second = at(where), at(where, whole=False)
-        return {"main.yaml": "defaults: [first, second, _self_]\nseed: 1\n", "first.yaml": first, "second.yaml": second}
+        return {"main.yaml": f"defaults: [first, second, _self_]\n{more}", "first.yaml": first, "second.yaml": second}
     if shape == 7:  # a mapping by interpolation
         settings = settings_at(chance, ["shared"], leaf(chance))
         named = around + f"{where[-1]}: ${{shared}}\n"

@@ -41,12 +41,13 @@ _PARALLEL = ("tensor-model", "pipeline-model", "context")
 _BASE = [*(word for pair in MODEL.items() for word in pair), "--mock-data"]
 
 
-def import_megatron(checkout: Path) -> Any:
-    """Megatron-LM's ``megatron.training.arguments``, told of a GPU that is not there."""
+def import_megatron(checkout: Path | None) -> Any:
+    """Megatron-LM's ``megatron.training.arguments``, told of a GPU that is not there; None: where Python finds it."""
     warnings.simplefilter("ignore")
     if not hasattr(typing, "override"):  # before Python 3.12
         typing.override = lambda function: function  # type: ignore[attr-defined]
-    sys.path.insert(0, str(checkout))
+    if checkout is not None:
+        sys.path.insert(0, str(checkout))
     import torch
 
     torch.cuda.get_device_capability = lambda *_, **__: (9, 0)

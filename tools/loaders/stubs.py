@@ -28,7 +28,8 @@ def _named(name: str) -> Any:
         """As a decorator: the function itself."""
         return words[0] if words and callable(words[0]) else self
 
-    return _Empty(name, (), {"__init__": nothing, "__call__": call, "__getattr__": lambda self, name: _named(name)})
+    empty = {"__iter__": lambda self: iter(()), "__getattr__": lambda self, name: _named(name)}
+    return _Empty(name, (), {"__init__": nothing, "__call__": call, **empty})
 
 
 class _Module(types.ModuleType):
@@ -83,6 +84,8 @@ class _Missing(_Finder):
         above = sys.modules.get(name.rpartition(".")[0])
         if "." in name and not isinstance(above, _Module):
             return None
+        if name.startswith("_") or name == "tabulate" or name in sys.stdlib_module_names:
+            return None  # of other systems; and torch asks whether that is there
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
 

@@ -1,6 +1,7 @@
 """What a framework's loader makes of its input, and the table of that which is kept.
 
-A table is a JSON object: ``repository`` and ``commit`` of the framework, ``runs_model`` (whether the loader goes as far as
+A table is a JSON object: ``repository`` and ``commit`` of the framework, ``megatron`` (the
+Megatron-Core that ran with it, if any), ``runs_model`` (whether the loader goes as far as
 making Megatron-Core's own configuration), and two lists of rows. A row of ``generated`` has a ``name``, the ``files``
 with their text, the file to ``lint``, and either ``sites`` or ``refused``: the settings of each site, or the first line
 of what the framework says. A row of ``shipped`` has the ``lint`` alone: the text is the framework's.
@@ -14,6 +15,7 @@ import json
 import os
 import random
 import subprocess
+import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -90,6 +92,7 @@ def write(name: str, framework: Framework, checkout: Path) -> tuple[int, int]:
     table = {
         "repository": framework.repository,
         "commit": _git(checkout, "rev-parse", "HEAD"),
+        "megatron": _megatron(),
         "runs_model": framework.runs_model,
         "not_run": not_run,
         "generated": generated,
@@ -161,7 +164,16 @@ def what_model_gets(settings: Settings) -> Settings:
 
 def holding(checkout: Path, words: str, *globs: str) -> list[str]:
     """The files of a checkout whose name is one of ``globs`` and whose text has a match of the pattern ``words``."""
-    return _git(checkout, "grep", "-lE", words, "--", *globs).split()
+    return _git(checkout, "grep", "-lE", "-e", words, "--", *globs).split()
+
+
+def _megatron() -> str:
+    """The Megatron-Core that a loader has used: its version, and the commit where it is a checkout."""
+    package = getattr(sys.modules.get("megatron.core"), "package_info", None)
+    if package is None or not isinstance(getattr(package, "__file__", None), str):
+        return ""
+    commit = _git(Path(package.__file__).parent, "rev-parse", "HEAD")
+    return f"{package.__version__} {commit}".strip()
 
 
 def _git(checkout: Path, *words: str) -> str:

@@ -108,7 +108,7 @@ def _started(script: Path) -> tuple[str, list[str]]:
 
 def _override(chance: random.Random, prefix: str, name: str, value: str | list[str]) -> str:
     """One override, quoted in one way or another; the reference model's mapping is the actor's unless it is added to."""
-    plus = chance.choice(("++", "++", "++", "") if ".ref." in prefix else ("+", "", "++", ""))
+    plus = chance.choice(("++",) * 9 + ("",) if ".ref." in prefix else ("+", "", "++", ""))
     key = f"{plus}{prefix}.{name}"
     if isinstance(value, list):
         inner = chance.choice((",", ", ")).join(
