@@ -7,7 +7,6 @@ import io
 import json
 import os
 import tempfile
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -105,12 +104,22 @@ def difference(row: dict[str, Any], *, runs_model: bool, name: str = "") -> Diff
                 if right == table.RUN_TIME:
                     continue
                 left = left[table.ELSEWHERE]
-            if field == "recompute_modules" and expected.get("recompute_granularity") in (None, "full"):
-                continue  # they are not looked at
+            if field in _not_looked_at(expected):
+                continue
             if left != right or type(left) is not type(right):
                 wrong_theirs.setdefault(site, {})[field] = left
                 wrong_ours.setdefault(site, {})[field] = right
     return Difference(name, _short(wrong_theirs), _short(wrong_ours)) if wrong_theirs else None
+
+
+def _not_looked_at(settings: table.Settings) -> tuple[str, ...]:
+    """The settings that Megatron-Core does not look at beside a granularity."""
+    granularity = settings.get("recompute_granularity", table.RUN_TIME)
+    if isinstance(granularity, dict):
+        granularity = granularity[table.ELSEWHERE]
+    if granularity is None:
+        return ("recompute_method", "recompute_num_layers", "recompute_modules")
+    return ("recompute_modules",) if granularity == "full" else ()
 
 
 def _short(sites: table.Sites) -> str:

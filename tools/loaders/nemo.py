@@ -17,6 +17,9 @@ _OLD = {
     "recompute_num_layers": "activations_checkpoint_num_layers",
 }
 
+#: Saved activations are never distributed (megatron_base_model.py, L587), and no rule looks at it here.
+_COMPARED = tuple(name for name in COMPARED if name != "distribute_saved_activations")
+
 
 def loader(checkout: Path) -> Any:
     """See :class:`~.table.Framework`; needs Megatron-Core importable."""
@@ -32,8 +35,13 @@ def loader(checkout: Path) -> Any:
 
         mapping = taken(types.SimpleNamespace(cfg=config))["config_mapping"]
         # its loop over the fields: the mapping first, then the configuration itself
-        made = {name: mapping.get(name, config.get(name, RUN_TIME)) for name in COMPARED if name in names}
-        return what_model_gets({name: _plain(value) for name, value in made.items()})
+        made = {name: mapping.get(name, config.get(name, RUN_TIME)) for name in _COMPARED if name in names}
+        made = what_model_gets({name: _plain(value) for name, value in made.items()})
+        # a configuration that is merged over that of a checkpoint has what its keys do not say from there
+        return {
+            name: value if _OLD.get(name, name) in config or value == RUN_TIME else {ELSEWHERE: value}
+            for name, value in made.items()
+        }
 
     def load(folder: Path, file: str) -> Sites:
         path = folder / file
@@ -47,7 +55,7 @@ def loader(checkout: Path) -> Any:
             said = " ".join(overrides)
             found = {
                 where: {
-                    name: value if _OLD.get(name, name) in said else {ELSEWHERE: value}
+                    name: value if _OLD.get(name, name) in said or isinstance(value, dict) else {ELSEWHERE: value}
                     for name, value in values.items()
                 }
                 for where, values in found.items()

@@ -47,7 +47,7 @@ def loader_of(name: str) -> Callable[[Path], Any]:
 
         def load(folder: Path, file: str) -> Sites:
             path = folder / file
-            words = _words(path)
+            words = list(_without_engine(_words(path)))
             before = sys.argv
             sys.argv = ["train.py", *words]
             try:
@@ -69,8 +69,18 @@ def loader_of(name: str) -> Callable[[Path], Any]:
     return loader
 
 
+def _without_engine(words: list[str]) -> Iterator[str]:
+    """The words without those for SGLang, whose parser is not here."""
+    leaving = False
+    for word in words:
+        if word.startswith("--"):
+            leaving = word.startswith("--sglang")
+        if not leaving:
+            yield word
+
+
 def _words(script: Path) -> list[str]:
-    for run in reversed(shell.run(script, NUM_GPUS="8")):
+    for run in reversed(shell.run(script, NUM_GPUS="8", WANDB_KEY="none")):
         for index, word in enumerate(run):
             if word.endswith(("train.py", "train_async.py")):
                 return run[index + 1 :]

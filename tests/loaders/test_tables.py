@@ -1,0 +1,98 @@
+"""What ``show`` and ``check`` say is what each framework's own loader made of the same input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.conftest import CORPUS, SHARED
+from tools.loaders import compare, table
+from tools.loaders.__main__ import NAMES
+
+DIFFERENCES = Path(__file__).with_name("differences.yaml")
+
+#: Where the recipes of a framework may be beside this checkout.
+PLACES = {
+    "megatron_lm": CORPUS / "megatron-lm",
+    "primus": CORPUS / "primus",
+    "roll": CORPUS / "roll",
+    "verl": CORPUS / "verl",
+    "areal": CORPUS / "areal",
+    "ms_swift": CORPUS / "ms-swift",
+    "nemo_rl": CORPUS / "nemo-rl",
+}
+
+
+def known(name: str, kind: str) -> set[str]:
+    """The rows of a framework that are known to differ."""
+    listed = yaml.safe_load(DIFFERENCES.read_text())
+    return {row for entry in listed for row in entry.get(kind, {}).get(name, "").split()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_generated_input_is_read_as_the_framework_reads_it(name):
+    rows = table.read(name)
+    found = {each.name: each for each in compare.differences(rows["generated"], runs_model=rows["runs_model"])}
+    listed = known(name, "generated")
+    new = [f"{each.name}: the framework {each.theirs}, the linter {each.ours}" for each in found.values()]
+    assert [line for line in new if line.partition(":")[0] not in listed] == []
+    assert sorted(listed - found.keys()) == [], f"these agree now: take them out of {DIFFERENCES.name}"
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the corpus of recipes is not beside this checkout")
+@pytest.mark.parametrize("name", [name for name in NAMES if name in PLACES])
+def test_every_shipped_recipe_is_read_as_the_framework_reads_it(name):
+    rows = table.read(name)
+    found = compare.shipped_differences(rows["shipped"], PLACES[name], runs_model=rows["runs_model"])
+    listed = known(name, "shipped")
+    assert [each for each in found if each.name not in listed] == []
+
+
+def test_the_tables_are_large_enough_to_mean_something():
+    for name in NAMES:
+        rows = table.read(name)["generated"]
+        accepted = [row for row in rows if "sites" in row]
+        assert len(rows) >= 100
+        assert len(accepted) >= 40
+        assert len({str(row["sites"]) for row in accepted}) >= 12, "as good as all alike"
+
+
+def test_each_listed_difference_has_its_kind_and_reason():
+    for entry in yaml.safe_load(DIFFERENCES.read_text()):
+        assert set(entry) <= {"kind", "reason", "generated", "shipped"}
+        assert entry["kind"] and entry["reason"]
+
+
+class TestComparing:
+    """A comparison that could not fail would prove nothing."""
+
+    FILES = {"recipe.yaml": "policy: {megatron_cfg: {activation_checkpointing: true, recompute_granularity: full}}\n"}
+    SITE = "policy.megatron_cfg"
+    RIGHT = {"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}
+
+    def differs(self, **outcome):
+        row = {"name": "x", "files": self.FILES, "lint": "recipe.yaml", **outcome}
+        return list(compare.differences([row], runs_model=False)) != []
+
+    def test_what_is_equal_agrees(self):
+        assert not self.differs(sites={self.SITE: self.RIGHT})
+
+    @pytest.mark.parametrize(
+        "sites",
+        [
+            {SITE: {**RIGHT, "recompute_method": "block"}},
+            {SITE: {**RIGHT, "recompute_num_layers": True}},
+            {SITE: {**RIGHT, "recompute_method": table.RUN_TIME}},
+            {SITE: {**RIGHT, "distribute_saved_activations": False}},
+            {"value.megatron_cfg": RIGHT},
+            {SITE: RIGHT, "value.megatron_cfg": RIGHT},
+        ],
+        ids=["value", "type", "unknown there", "unknown here", "place", "site missing"],
+    )
+    def test_what_is_not_differs(self, sites):
+        assert self.differs(sites=sites)
+
+    def test_a_refusal_needs_an_error(self):
+        assert self.differs(refused="no")
