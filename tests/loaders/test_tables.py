@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import yaml
 
 from tests.conftest import CORPUS, SHARED
-from tools.loaders import compare, table
-from tools.loaders.__main__ import NAMES
-
-DIFFERENCES = Path(__file__).with_name("differences.yaml")
+from tools.loaders import agreement, compare, table
+from tools.loaders.__main__ import NAMES, main
 
 #: Where the recipes of a framework may be beside this checkout.
 PLACES = {
@@ -25,20 +21,14 @@ PLACES = {
 }
 
 
-def known(name: str, kind: str) -> set[str]:
-    """The rows of a framework that are known to differ."""
-    listed = yaml.safe_load(DIFFERENCES.read_text())
-    return {row for entry in listed for row in entry.get(kind, {}).get(name, "").split()}
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_generated_input_is_read_as_the_framework_reads_it(name):
     rows = table.read(name)
     found = {each.name: each for each in compare.differences(rows["generated"], runs_model=rows["runs_model"])}
-    listed = known(name, "generated")
+    listed = agreement.listed(name, "generated")
     new = [f"{each.name}: the framework {each.theirs}, the linter {each.ours}" for each in found.values()]
     assert [line for line in new if line.partition(":")[0] not in listed] == []
-    assert sorted(listed - found.keys()) == [], f"these agree now: take them out of {DIFFERENCES.name}"
+    assert sorted(listed.keys() - found.keys()) == [], f"these agree now: take them out of {agreement.DIFFERENCES.name}"
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the corpus of recipes is not beside this checkout")
@@ -46,7 +36,7 @@ def test_every_generated_input_is_read_as_the_framework_reads_it(name):
 def test_every_shipped_recipe_is_read_as_the_framework_reads_it(name):
     rows = table.read(name)
     found = compare.shipped_differences(rows["shipped"], PLACES[name], runs_model=rows["runs_model"])
-    listed = known(name, "shipped")
+    listed = agreement.listed(name, "shipped")
     assert [each for each in found if each.name not in listed] == []
 
 
@@ -60,24 +50,30 @@ def test_the_tables_are_large_enough_to_mean_something():
 
 
 def test_each_listed_difference_has_its_kind_and_reason():
-    for entry in yaml.safe_load(DIFFERENCES.read_text()):
+    for entry in yaml.safe_load(agreement.DIFFERENCES.read_text()):
         assert set(entry) <= {"kind", "reason", "generated", "shipped"}
         assert entry["kind"] and entry["reason"]
+
+
+def test_the_documents_say_how_far_they_agree(capsys):
+    main(["agreement"])
+    assert agreement.documented() == capsys.readouterr().out, "python -m tools.loaders agreement --write"
+
+
+FILES = {"recipe.yaml": "policy: {megatron_cfg: {activation_checkpointing: true, recompute_granularity: full}}\n"}
+SITE = "policy.megatron_cfg"
+RIGHT = {"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}
 
 
 class TestComparing:
     """A comparison that could not fail would prove nothing."""
 
-    FILES = {"recipe.yaml": "policy: {megatron_cfg: {activation_checkpointing: true, recompute_granularity: full}}\n"}
-    SITE = "policy.megatron_cfg"
-    RIGHT = {"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}
-
     def differs(self, **outcome):
-        row = {"name": "x", "files": self.FILES, "lint": "recipe.yaml", **outcome}
+        row = {"name": "x", "files": FILES, "lint": "recipe.yaml", **outcome}
         return list(compare.differences([row], runs_model=False)) != []
 
     def test_what_is_equal_agrees(self):
-        assert not self.differs(sites={self.SITE: self.RIGHT})
+        assert not self.differs(sites={SITE: RIGHT})
 
     @pytest.mark.parametrize(
         "sites",

@@ -120,7 +120,7 @@ def generate(chance: random.Random) -> Iterator[Case]:
         words = ["python3 -m areal.launcher.local train.py", "--config config.yaml"]
         for name, value in settings.items():
             text = value if isinstance(value, str) else f"[{','.join(value)}]"
-            words.append(f"{chance.choice(('+', '++', '+', ''))}actor.megatron.{name}={text}")
+            words.append(f"{chance.choice(('+', '++') * 8 + ('',))}actor.megatron.{name}={text}")
         base = "actor:\n  backend: megatron:d1\n  gradient_checkpointing: true\n  megatron:\n    seed: 1\n"
         base = base.replace("  megatron:\n    seed: 1\n", "  megatron: {}\n")
         script = "#!/bin/bash\n" + " \\\n    ".join(words) + "\n"

@@ -1,4 +1,4 @@
-"""What the generated inputs are made of: recompute settings, right and wrong, as YAML and as words of a command line."""
+"""What the generated inputs are made of: recompute settings, right and wrong, as YAML and as words of commands."""
 
 from __future__ import annotations
 

@@ -6,25 +6,24 @@ import dataclasses
 import importlib
 import random
 import sys
-import types
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 from . import grammar, shell, source
 from .stubs import empty_packages, stub, stub_missing
-from .table import COMPARED, ELSEWHERE, Case, Framework, NotRun, Sites, holding, what_model_gets
+from .table import COMPARED, Case, Framework, NotRun, Sites, holding, what_model_gets
 
 
 @dataclasses.dataclass
 class Model:
     """A recipe's model, as far as it is compared."""
 
-    recompute_granularity: Optional[str] = None
-    recompute_method: Optional[str] = None
-    recompute_num_layers: Optional[int] = None
-    recompute_modules: Optional[list] = None
-    distribute_saved_activations: Optional[bool] = None
+    recompute_granularity: str | None = None
+    recompute_method: str | None = None
+    recompute_num_layers: int | None = None
+    recompute_modules: list | None = None
+    distribute_saved_activations: bool | None = None
     tensor_model_parallel_size: int = 1
     cpu_offloading: bool = False
     cpu_offloading_weights: bool = True
@@ -148,7 +147,7 @@ def _override(chance: random.Random, name: str, value: str | list[str]) -> str:
 def shipped(checkout: Path) -> list[str]:
     """Scripts and YAML with recompute settings of a model."""
     found = holding(checkout, "model\\.recompute_|--recompute_", "*.sh")
-    return found + holding(checkout, "^  recompute_", "*.yaml")
+    return found + [path for path in holding(checkout, "^  recompute_", "*.yaml") if not path.startswith("skills/")]
 
 
 FRAMEWORK = Framework("NVIDIA-NeMo/Megatron-Bridge", generate, loader, shipped)

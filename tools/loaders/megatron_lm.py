@@ -64,7 +64,13 @@ def import_megatron(checkout: Path | None) -> Any:
 
     for module in (utils, transformer_config):
         module.get_te_version = lambda: Version("2.9.0")
-    for name in ("permute", "permute_with_probs", "unpermute", "sort_chunks_by_index", "sort_chunks_by_index_with_probs"):
+    for name in (
+        "permute",
+        "permute_with_probs",
+        "unpermute",
+        "sort_chunks_by_index",
+        "sort_chunks_by_index_with_probs",
+    ):
         setattr(moe_utils, f"fused_{name}", object())
     rope_utils.fused_apply_rotary_pos_emb = rope_utils.fused_apply_rotary_pos_emb_thd = object()
     return arguments
@@ -93,9 +99,9 @@ def settings_of_words(arguments: Any, words: list[str]) -> dict[str, Any]:
     return plain(config_of(arguments, parsed))
 
 
-def words_of_script(script: Path, **environment: str) -> list[str]:
+def words_of_script(script: Path) -> list[str]:
     """The words behind the last Python file that a script runs."""
-    for run in reversed(shell.run(script, **environment)):
+    for run in reversed(shell.run(script)):
         for index, word in enumerate(run):
             if word.endswith(".py"):
                 return run[index + 1 :]
@@ -111,17 +117,19 @@ def loader(checkout: Path) -> Any:
         path = folder / file
         if file.endswith(".sh"):
             return {"": settings_of_words(arguments, words_of_script(path))}
-        words = [word for word in words_of_harness(harness, path) if word]
-        given = {word.partition("=")[0] for word in words}
-        # a shipped recipe names data and checkpoints that are not here
-        rest = [word for flag, value in MODEL.items() if flag not in given for word in (flag, value)]
-        return {"MODEL_ARGS": settings_of_words(arguments, [*words, *rest])}
+        found: Sites = {}
+        for key in re.findall(r"(?m)^(MODEL_ARGS(?:_\d+)?):", path.read_text()):
+            words = [word for word in words_of_harness(harness, path, key.rpartition("_")[2]) if word]
+            given = {word.partition("=")[0] for word in words}
+            rest = [word for flag, value in MODEL.items() if flag not in given for word in (flag, value)]
+            found[key] = settings_of_words(arguments, [*words, *rest])
+        return found
 
     return load
 
 
-def words_of_harness(harness: Path, recipe: Path) -> list[str]:
-    """The words that the harness makes of a recipe's ``MODEL_ARGS``."""
+def words_of_harness(harness: Path, recipe: Path, run: str) -> list[str]:
+    """The words that the harness makes of a recipe's ``MODEL_ARGS``, or of those for a later ``run``."""
     text = harness.read_text()
     start = text.index("    # If this is a second run (of checkpoint-resume)")
     end = text.index('    eval "TRAINING_PARAMS_ARRAY=', start)
@@ -130,7 +138,7 @@ def words_of_harness(harness: Path, recipe: Path) -> list[str]:
         stand_in = Path(folder) / "yq"
         stand_in.write_text(f"#!{sys.executable}\n{_YQ}")
         stand_in.chmod(0o755)
-        script = f'RUN_NUMBER=1\n{part}\nprintf "%s\\0" "${{TRAINING_PARAMS_ARRAY[@]}}"\n'
+        script = f'RUN_NUMBER={run if run.isdigit() else 1}\n{part}\nprintf "%s\\0" "${{TRAINING_PARAMS_ARRAY[@]}}"\n'
         named = dict.fromkeys(re.findall(r"\$\{?(\w+)", recipe.read_text()), "1")
         path = {"PATH": f"{folder}:{os.environ['PATH']}", "TRAINING_PARAMS_PATH": str(recipe)}
         environment = {**os.environ, **named, **path}
@@ -151,7 +159,10 @@ def text(value):
         return "\\n".join(f"- {text(item)}" for item in value)
     return str(value)
 
-for key, value in yaml.load(open(sys.argv[-1]), yaml.SafeLoader)[os.environ["KEY"]].items():
+config = yaml.load(open(sys.argv[-1]), yaml.SafeLoader)
+if "has(" in sys.argv[-2]:
+    sys.exit(print("true"))
+for key, value in config[os.environ["KEY"]].items():
     if value != "":
         print(f"{key}: {text(value)}")
 """

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib
 import random
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Optional, Union
+from typing import Any, Union
 
 from . import grammar, shell, source
 from .stubs import empty_packages, stub, stub_missing
@@ -46,7 +47,9 @@ def loader(checkout: Path) -> Any:
     )
     parse_yaml_args = importlib.import_module("swift.cli.main").parse_yaml_args
     patch = contextlib.contextmanager(
-        source.function(checkout / "swift/utils/utils.py", "_patch_get_type_hints", **_TYPING, hf_argparser=hf_argparser)
+        source.function(
+            checkout / "swift/utils/utils.py", "_patch_get_type_hints", **_TYPING, hf_argparser=hf_argparser
+        )
     )
     base = importlib.import_module("swift.megatron.arguments.megatron_args")
     check = source.statements(
@@ -57,8 +60,8 @@ def loader(checkout: Path) -> Any:
     )
     base.MegatronArguments.__post_init__ = check
     # a union that HfArgumentParser of transformers 5.24 cannot take, about something else
-    base.MegatronArguments.__dataclass_fields__["cp_comm_type"].type = Optional[str]
-    base.MegatronArguments.__annotations__["cp_comm_type"] = Optional[str]
+    base.MegatronArguments.__dataclass_fields__["cp_comm_type"].type = str | None
+    base.MegatronArguments.__annotations__["cp_comm_type"] = str | None
     parsers = {}
     for command, (module, name) in _CLASSES.items():
         kind = getattr(importlib.import_module(f"swift.megatron.arguments.{module}"), name)
@@ -75,7 +78,9 @@ def loader(checkout: Path) -> Any:
         args, left = parsers[command].parse_args_into_dataclasses(words, return_remaining_strings=True)
         if left:
             raise ValueError(f"remaining_argv: {left}")
-        known = type(args).__dataclass_fields__  # what is none of these, the checkpoint's model decides
+        known = {
+            field.name for field in dataclasses.fields(args)
+        }  # what is none of these, the checkpoint's model decides
         return {"": {name: getattr(args, name) if name in known else RUN_TIME for name in COMPARED}}
 
     return load

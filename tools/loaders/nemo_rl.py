@@ -42,7 +42,7 @@ def loader(checkout: Path) -> Any:
         if "activation_checkpointing" not in megatron:
             return {}
         model = types.SimpleNamespace()
-        plain = omegaconf.OmegaConf.to_container(megatron, resolve=True)
+        plain: Any = omegaconf.OmegaConf.to_container(megatron, resolve=True)
         apply(model, {"megatron_cfg": plain})
         if not plain["activation_checkpointing"]:
             return {"recompute_granularity": None}
@@ -68,8 +68,10 @@ _RESOLVERS: dict[str, Any] = {
 }
 
 
-def _walk(config: Any, path: str, found: Sites, settings: Any) -> None:
+def _walk(given: Any, path: str, found: Sites, settings: Any) -> None:
     import omegaconf
+
+    config = given
 
     if isinstance(config, omegaconf.DictConfig):
         keys: list[Any] = list(config)
@@ -78,14 +80,14 @@ def _walk(config: Any, path: str, found: Sites, settings: Any) -> None:
     else:
         return
     for key in keys:
+        within: Any = config
         here = f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}".lstrip(".")
         if omegaconf.OmegaConf.is_missing(config, key) or omegaconf.OmegaConf.is_interpolation(config, key):
             continue
-        if key == "megatron_cfg" and isinstance(config[key], omegaconf.DictConfig):
-            if config[key].get("enabled", True) is not False:
-                made = settings(config[key])
-                if made:
-                    found[here] = made
+        if key == "megatron_cfg" and isinstance(within[key], omegaconf.DictConfig):
+            made = settings(config[key])
+            if made:
+                found[here] = made
         else:
             _walk(config[key], here, found, settings)
 
@@ -106,8 +108,10 @@ def _megatron(chance: random.Random, *, switch: bool = True) -> str:
 
 
 def _policy(text: str, head: str = "", mark: str = "") -> str:
-    return head + hydra_files.settings_at(random.Random(0), ["policy"], mark + "precision: bfloat16\n") + (
-        hydra_files.settings_at(random.Random(0), ["megatron_cfg"], text, 2)
+    return (
+        head
+        + hydra_files.settings_at(random.Random(0), ["policy"], mark + "precision: bfloat16\n")
+        + (hydra_files.settings_at(random.Random(0), ["megatron_cfg"], text, 2))
     )
 
 

@@ -35,7 +35,7 @@ def loader(checkout: Path) -> Any:
     def load(folder: Path, file: str) -> Sites:
         ours = folder / "primus/configs/models"
         models.__file__ = str(ours / "__init__.py") if folder.resolve() != checkout and ours.is_dir() else own
-        os.environ.update({name: "8" for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE")})
+        os.environ.update(dict.fromkeys(("WORLD_SIZE", "LOCAL_WORLD_SIZE"), "8"))
         overrides: list[str] = []
         path = folder / file
         if file.endswith(".sh"):
@@ -48,13 +48,15 @@ def loader(checkout: Path) -> Any:
             module = config.get_module_config(name)
             if getattr(module, "framework", "") != "megatron":
                 continue
+            # Primus's launcher sets it: Megatron-LM wants 1, but more for FSDP
+            fsdp = getattr(module, "use_torch_fsdp2", False) or getattr(module, "use_megatron_fsdp", False)
+            os.environ["CUDA_DEVICE_MAX_CONNECTIONS"] = "8" if fsdp else "1"
             builder = MegatronArgBuilder()
             builder.update(module)
             if name == "pre_trainer":
                 builder.update(unknown)
             parsed = builder.finalize()
-            for field in ("recompute_layer_ids",):
-                setattr(parsed, field, getattr(module, field, None))
+            parsed.recompute_layer_ids = getattr(module, "recompute_layer_ids", None)
             settings = _settings(arguments, parsed, checks)
             if file.endswith(".sh"):  # what no flag says is the experiment's
                 said = " ".join(overrides)
@@ -200,7 +202,7 @@ _FLAGS = (
     ["--recompute_layer_ids", '"[0,2]"', "--recompute_granularity", "full"],
     ["--recompute_layer_ids", "0,2", "--recompute_granularity", "full"],
     ["--recompute_granularity", "full", "--recompute_granularity", "selective"],
-    ["--recompute_granularity", '"\'full\'"', "--recompute_method", "uniform", "--recompute_num_layers", "1"],
+    ["--recompute_granularity", "\"'full'\"", "--recompute_method", "uniform", "--recompute_num_layers", "1"],
     ["--recompute_granularity", "selective", "--recompute_modules", "None"],
     ["--recompute_granularity", "selective", "--recompute_modules", "\"('mlp',)\""],
     ["--recompute_granularity", "selective", "--recompute_modules", "[]"],

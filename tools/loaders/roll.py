@@ -6,6 +6,8 @@ left out, since the model comes from a checkpoint.
 
 from __future__ import annotations
 
+import importlib
+import os
 import random
 import sys
 from collections.abc import Iterator
@@ -29,20 +31,25 @@ def loader(checkout: Path) -> Any:
     empty_packages(source, "mcore_adapter", "mcore_adapter.models", "mcore_adapter.models.converter")
     stub("mcore_adapter.initialize", "mcore_adapter.models.converter.template", "mcore_adapter.models.model_utils")
     from mcore_adapter.models.model_config import McaModelConfig as model  # type: ignore[import-not-found]
-    from mcore_adapter.training_args import (  # type: ignore[import-not-found]
-        DistributingParallelArguments as arguments,
-    )
 
+    module = importlib.import_module("mcore_adapter.training_args")
+    arguments, everything = module.DistributingParallelArguments, module.TrainingArguments
     TransformerConfig.__post_init__ = lambda self: None
     known = {field.name for field in fields(arguments)}
+    # megatron_strategy.py hands all that there is to TrainingArguments, which has Hugging Face's, too
+    taken = {field.name for field in fields(everything)}
 
     def settings(config: dict[str, Any]) -> dict[str, Any]:
+        unknown = config.keys() - taken
+        if unknown:
+            raise TypeError(f"TrainingArguments got an unexpected keyword argument {min(unknown)!r}")
         handed_on = arguments(**{name: value for name, value in config.items() if name in known}).get_config_dict()
         made = {name: value for name, value in handed_on.items() if name in model.__dataclass_fields__}
         stages = (made.get("pipeline_model_parallel_size") or 1) * (
             made.get("virtual_pipeline_model_parallel_size") or 1
         )
-        small = {"num_layers": 4 * stages, "hidden_size": 64, "num_attention_heads": 4}
+        counted = sum(bool(made.get(f"account_for_{name}_in_pipeline_split")) for name in ("embedding", "loss"))
+        small = {"num_layers": 4 * stages - counted, "hidden_size": 64, "num_attention_heads": 4}
         built = model(**{**small, **made, "pipeline_model_parallel_layout": None})
         found = {}
         for name in COMPARED:
@@ -52,6 +59,7 @@ def loader(checkout: Path) -> Any:
         return what_model_gets(found)
 
     def load(folder: Path, file: str) -> Sites:
+        os.environ.setdefault("WANDB_API_KEY", "none")  # some recipes interpolate it
         path = folder / file
         composed = hydra_files.compose(path.parent, path.name, [])
         found: Sites = {}

@@ -1,4 +1,4 @@
-"""Parts of a framework's source, run by themselves: what decides about recomputation inside a function that wants a GPU."""
+"""Parts of a framework's source, run by themselves: what decides about recomputation in a function that wants a GPU."""
 
 from __future__ import annotations
 

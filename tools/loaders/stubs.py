@@ -33,7 +33,9 @@ def _named(name: str) -> Any:
 
 
 class _Module(types.ModuleType):
-    __path__: list[str] = []
+    def __init__(self, name: str, path: Sequence[str] = ()) -> None:
+        super().__init__(name)
+        self.__path__ = list(path)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -67,8 +69,7 @@ def stub(*names: str) -> None:
 def empty_packages(root: Path, *names: str) -> None:
     """Have packages below ``root`` without what their ``__init__.py`` imports; their modules are found all the same."""
     for name in names:
-        module = _Module(name)
-        module.__path__ = [str(root / name.replace(".", "/"))]
+        module = _Module(name, [str(root / name.replace(".", "/"))])
         module.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)
         sys.modules[name] = module
 

@@ -57,12 +57,20 @@ def loader(checkout: Path) -> Any:
                 continue
             # what no override says is in verl's own configuration
             found[where] = {
-                field: value if any(field in word for word in said) else {ELSEWHERE: value}
+                field: _told(field, value, said)
                 for field, value in what_model_gets({f: settings[f] for f in COMPARED if f in settings}).items()
             }
         return found
 
     return load
+
+
+def _told(field: str, value: Any, said: list[str]) -> Any:
+    """A value, as far as the overrides tell it."""
+    about = [word for word in said if field in word]
+    if not about:
+        return {ELSEWHERE: value}
+    return RUN_TIME if "${oc.env:" in about[-1] else value
 
 
 def _mappings(config: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -107,13 +115,11 @@ def _started(script: Path) -> tuple[str, list[str]]:
 
 
 def _override(chance: random.Random, prefix: str, name: str, value: str | list[str]) -> str:
-    """One override, quoted in one way or another; the reference model's mapping is the actor's unless it is added to."""
+    """One override, quoted somehow; the reference model's mapping is the actor's unless it is added to."""
     plus = chance.choice(("++",) * 9 + ("",) if ".ref." in prefix else ("+", "", "++", ""))
     key = f"{plus}{prefix}.{name}"
     if isinstance(value, list):
-        inner = chance.choice((",", ", ")).join(
-            f'"{item}"' if grammar.some(chance, 0.15) else item for item in value
-        )
+        inner = chance.choice((",", ", ")).join(f'"{item}"' if grammar.some(chance, 0.15) else item for item in value)
         text = f"{key}=[{inner}]"
         return f"'{text}'" if " " in inner or '"' in inner or grammar.some(chance, 0.4) else f'{key}="[{inner}]"'
     if value != "null" and grammar.some(chance, 0.15):
