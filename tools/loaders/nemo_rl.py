@@ -85,7 +85,7 @@ def _walk(given: Any, path: str, found: Sites, settings: Any) -> None:
         if omegaconf.OmegaConf.is_missing(config, key) or omegaconf.OmegaConf.is_interpolation(config, key):
             continue
         if key == "megatron_cfg" and isinstance(within[key], omegaconf.DictConfig):
-            made = settings(config[key])
+            made = settings(within[key])
             if made:
                 found[here] = made
         else:

@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -20,7 +21,12 @@ _HARMLESS = (
     *("readlink", "realpath", "sed", "seq", "sort", "tail", "tr", "true", "uname", "uniq", "wc", "xargs", "bash", "sh"),
 )
 
-_RECORD = '#!/bin/bash\nprintf "%s\\0" "${0##*/}" "$@" >> "$RECORD"\nprintf "\\n\\0" >> "$RECORD"\n'
+#: ``$REALLY``, where it is given, names a Python file that a script needs the output of.
+_RECORD = r"""#!/bin/bash
+[ -n "$REALLY" ] && [[ "$1" == *"$REALLY" ]] && exec "$PYTHON" "$@"
+printf '%s\0' "${0##*/}" "$@" >> "$RECORD"
+printf '\n\0' >> "$RECORD"
+"""
 
 
 def fake_programs(folder: Path, names: tuple[str, ...] = PROGRAMS) -> None:
@@ -58,6 +64,7 @@ def run(script: Path, *words: str, timeout: float = 20, **environment: str) -> l
         (Path(folder) / "before").write_text("enable -n kill\n")
         record = Path(folder) / "record"
         known = {"PATH": str(programs), "RECORD": str(record), "HOME": folder, "BASH_ENV": f"{folder}/before"}
+        known["PYTHON"] = sys.executable
         with contextlib.suppress(subprocess.TimeoutExpired):
             subprocess.run(
                 [*_ALONE, "/bin/bash", str(script), *words],

@@ -77,7 +77,7 @@ def _without_engine(words: list[str]) -> Iterator[str]:
 
 
 def _words(script: Path) -> list[str]:
-    for run in reversed(shell.run(script, NUM_GPUS="8", WANDB_KEY="none")):
+    for run in reversed(shell.run(script, NUM_GPUS="8", WANDB_KEY="none", REALLY="model_args_utils.py")):
         for index, word in enumerate(run):
             if word.endswith(("train.py", "train_async.py")):
                 return run[index + 1 :]
