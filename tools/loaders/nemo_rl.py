@@ -41,6 +41,10 @@ def loader(checkout: Path) -> Any:
     def settings(megatron: Any) -> dict[str, Any]:
         if "activation_checkpointing" not in megatron:
             return {}
+        if megatron.activation_checkpointing and omegaconf.OmegaConf.is_missing(megatron, "recompute_granularity"):
+            # a child, or the command line, is to bring it; modules are handed on once it is selective
+            written: Any = omegaconf.OmegaConf.to_container(megatron)
+            return {**dict.fromkeys(_SET, RUN_TIME), "recompute_modules": written.get("recompute_modules") or RUN_TIME}
         model = types.SimpleNamespace()
         plain: Any = omegaconf.OmegaConf.to_container(megatron, resolve=True)
         apply(model, {"megatron_cfg": plain})

@@ -123,15 +123,15 @@ def _resolved_by_environment(chance: random.Random, value: Any) -> Any:
 
 def _settings_lines(chance: random.Random, indent: int) -> str:
     settings: dict[str, Any] = grammar.sensible(chance) if grammar.some(chance, 0.6) else grammar.anything(chance)
-    if grammar.some(chance, 0.3):
-        name = chance.choice(list(settings))
+    if grammar.some(chance, 0.4):
+        name = "recompute_modules" if "recompute_modules" in settings else chance.choice(list(settings))
         settings[name] = _resolved_by_environment(chance, settings[name])
     if grammar.some(chance, 0.08):
         settings["recompute_layer_ids"] = chance.choice(("[0, 2]", '"0,2"', "[]", "[7]", "3", '"0-3"', "null"))
     if grammar.some(chance, 0.1):
         settings["recompute_activations"] = chance.choice(("true", "false", "null"))
     if grammar.some(chance, 0.1):
-        settings["recompute_granularity"] = chance.choice(("'null'", "'None'", '"${G}"', "true", "1"))
+        settings["recompute_granularity"] = chance.choice(("'null'", "'None'", "true", "1"))
     return grammar.yaml_lines(chance, settings, indent)
 
 
