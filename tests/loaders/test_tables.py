@@ -35,10 +35,13 @@ def test_every_generated_input_is_read_as_the_framework_reads_it(name):
 @pytest.mark.parametrize("name", [name for name in NAMES if name in PLACES])
 def test_every_shipped_recipe_is_read_as_the_framework_reads_it(name):
     rows = table.read(name)
-    found = compare.shipped_differences(rows["shipped"], PLACES[name], runs_model=rows["runs_model"])
+    there = [row for row in rows["shipped"] if (PLACES[name] / row["lint"]).exists()]
+    # eight of NeMo-RL's have parents that the corpus leaves out; see docs/corpus.md
+    whole = [row for row in there if "modelopt" not in (PLACES[name] / row["lint"]).read_text()]
+    assert whole and len(whole) >= len(there) - 8
+    found = compare.shipped_differences(whole, PLACES[name], runs_model=rows["runs_model"])
     listed = agreement.listed(name, "shipped")
-    # the corpus leaves some parents out; see docs/corpus.md
-    assert [each for each in found if each.name not in listed and "RCL902" not in each.ours] == []
+    assert [each for each in found if each.name not in listed] == []
 
 
 def test_the_tables_are_large_enough_to_mean_something():

@@ -94,7 +94,7 @@ def write(name: str, framework: Framework, checkout: Path) -> tuple[int, int]:
         refused = outcome.get("refused", "")
         if refused and not re.search("recompute|activation", refused):
             not_run.append([path, refused])  # for want of a GPU, of data, or of another file: that is not the question
-        else:
+        elif refused or outcome["sites"]:
             shipped.append({"lint": path, **outcome})
     table = {
         "repository": framework.repository,
