@@ -2,6 +2,7 @@
 
 python -m tools.loaders write NAME CHECKOUT      writes tests/loaders/tables/NAME.json
 python -m tools.loaders compare NAME [CHECKOUT]  prints each difference, with a checkout those of shipped recipes too
+python -m tools.loaders prune                    takes what agrees by now out of tests/loaders/differences.yaml
 python -m tools.loaders agreement [--write]      prints the table of docs/loaders.md, or puts it there
 """
 
@@ -40,6 +41,7 @@ def main(arguments: list[str]) -> int:
         made = commands.add_parser(command)
         made.add_argument("name", choices=NAMES)
         made.add_argument("checkout", type=Path, nargs=None if command == "write" else "?")
+    commands.add_parser("prune")
     commands.add_parser("agreement").add_argument("--write", action="store_true")
     parsed = parser.parse_args(arguments)
     if parsed.command == "agreement":
@@ -47,6 +49,13 @@ def main(arguments: list[str]) -> int:
             agreement.document(NAMES)
         else:
             print(agreement.markdown(NAMES), end="")
+        return 0
+    if parsed.command == "prune":
+        for name in NAMES:
+            rows = table.read(name)
+            found = compare.differences(rows["generated"], runs_model=rows["runs_model"])
+            for row in agreement.prune(name, {each.name for each in found}):
+                print(f"{name}: {row} agrees now")
         return 0
     if parsed.command == "write":
         module = importlib.import_module(f".{parsed.name}", __package__)

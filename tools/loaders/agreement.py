@@ -21,6 +21,30 @@ def listed(name: str, what: str) -> dict[str, int]:
     return {row: entry["kind"] for entry in entries for row in entry.get(what, {}).get(name, "").split()}
 
 
+def prune(name: str, differing: set[str]) -> list[str]:
+    """Take the generated inputs of a framework that agree by now out of the list; returns them.
+
+    Args:
+        name: the framework.
+        differing: the inputs that still differ.
+    """
+    head = "".join(line for line in DIFFERENCES.read_text().splitlines(True) if line.startswith("#"))
+    gone: list[str] = []
+    kept: list[dict[str, Any]] = []
+    for entry in yaml.safe_load(DIFFERENCES.read_text()) or []:
+        rows = entry.get("generated", {})
+        names = rows.pop(name, "").split()
+        gone += [row for row in names if row not in differing]
+        if left := [row for row in names if row in differing]:
+            rows[name] = " ".join(left)
+        if not rows:
+            entry.pop("generated", None)
+        if entry.keys() & {"generated", "shipped"}:
+            kept.append(entry)
+    DIFFERENCES.write_text(head + yaml.safe_dump(kept, sort_keys=False, width=128, allow_unicode=True))
+    return gone
+
+
 def markdown(names: Iterable[str]) -> str:
     """The table for people, with the kinds below it."""
     lines = [
