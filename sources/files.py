@@ -15,6 +15,7 @@ _KINDS = {
     ".yml": "yaml",
     ".py": "python",
     ".pyi": "python",
+    ".json": "json",
     ".bash": "script",
     ".mk": "script",
     ".sbatch": "script",
@@ -24,6 +25,9 @@ _KINDS = {
 }
 #: The kind of a file by its whole name.
 _NAMED = {"GNUmakefile": "script", "Makefile": "script", "makefile": "script"}
+
+#: JSON that is larger, in bytes, holds data and no configuration; below a folder it is left out.
+_LARGEST_JSON = 2**20
 
 #: The first line of a program.
 _INTERPRETER = re.compile(rb"#![^\n]*?\b(python|bash|zsh|ksh|sh)[\d.]*(?:\s|$)")
@@ -79,7 +83,7 @@ def _below(folder: str, excluded: Callable[[str], bool], ignores: list[Ignore], 
         if excluded(path) or ignored(ignores, path, is_folder):
             continue
         if not is_folder:
-            if entry.is_file():
+            if entry.is_file() and not (name.endswith(".json") and entry.stat().st_size > _LARGEST_JSON):
                 yield path
             continue
         if entry.is_symlink():
