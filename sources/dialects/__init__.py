@@ -73,6 +73,8 @@ class Reading(NamedTuple):
     sites: list[Site]
     #: What keeps the file from being read as the framework reads it.
     problems: list[Finding]
+    #: Whether somebody knows whose the file is; the settings of one that has no site are then left alone on purpose.
+    claimed: bool = True
 
 
 class DialectModule(Protocol):
@@ -166,10 +168,12 @@ def read(document: Document, reader: Reader, dialects: list[Dialect], *, forced:
     """Read ``document`` with the first of ``dialects`` that takes it for its own."""
     sites: list[Site] = []
     problems: list[Finding] = []
+    claimed = False
     for dialect in dialects:
         reading = load(dialect).read(document, reader, forced=forced)
         if reading is None:
             continue
+        claimed = True
         sites.extend(reading.sites)
         problems.extend(reading.problems)
         if not dialect.beside:
@@ -180,12 +184,14 @@ def read(document: Document, reader: Reader, dialects: list[Dialect], *, forced:
         from .containers import misspelled
 
         problems.extend(misspelled(document))
-    return Reading(sites, problems)
+    return Reading(sites, problems, claimed)
 
 
 def _is_about_recompute(name: str) -> bool:
     """Whether a setting makes a mapping a site that was taken for one only because it had to be."""
-    return keys.WORD in name or name in keys.RECOMPUTE_KEYS or name.startswith(("activation_check", "activations_check"))
+    return (
+        keys.WORD in name or name in keys.RECOMPUTE_KEYS or name.startswith("activations_checkpoint_")
+    )
 
 
 def places(keys: Iterable[str]) -> dict[str, Dialect]:

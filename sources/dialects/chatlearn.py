@@ -2,13 +2,14 @@
 
 Facts from alibaba/ChatLearn at b7af31a9:
 
-* ``chatlearn/configs/megatron_config.py#L379-L410``: granularity, method, number of layers and modules, None unless given.
-* ``chatlearn/models/megatron_module.py#L61-L104``: they are set on Megatron-LM's parsed arguments, which
+* ``chatlearn/configs/megatron_config.py#L379-L410``: granularity, method, number of layers and modules, None unless
+  given.
+* ``chatlearn/models/megatron_module.py#L69-L110``: they are set on Megatron-LM's parsed arguments, which
   initialize_megatron then hands to validate_args (:mod:`.megatron_args`); the parser itself is given none of them.
-* ``chatlearn/algorithm/grpo.py#L111-L131``: with ``runtime_args.train_backend: fsdp`` none of it is read.
+* ``chatlearn/algorithm/grpo.py#L120-L129``: with ``runtime_args.train_backend: fsdp`` none of it is read.
 
-On the command line they stand over the file that ``--config-file`` names. Open: the model comes from a checkpoint or from
-other arguments.
+On the command line they stand over the file that ``--config-file`` names. Open: the model comes from a checkpoint or
+from other arguments.
 """
 
 from __future__ import annotations

@@ -2,16 +2,16 @@
 
 Facts from FlagOpen/FlagScale at da4935ec6:
 
-* ``flagscale/runner/runner_train.py#L30-L48``: ``system``, ``model`` and ``data`` of the configuration's ``train``, whose
-  files hold these three at their top, are put together and flattened.
-* ``flagscale/runner/utils.py#L271-L291``, flatten_dict_to_args: a key becomes a flag, mappings inside are left out of
+* ``flagscale/runner/runner_train.py#L30-L48``: ``system``, ``model`` and ``data`` of the configuration's ``train``,
+  whose files hold these three at their top, are put together and flattened.
+* ``flagscale/runner/utils.py#L271-L290``, flatten_dict_to_args: a key becomes a flag, mappings inside are left out of
   its name, a list becomes several words, ``true`` a flag alone and ``false`` nothing; null becomes the word ``None``.
 * ``flagscale/train/arguments.py#L275-L295``: settings by stage and micro-batch need ``full`` and a method besides; they
   are lists of FlagScale's own.
 * ``megatron/training/arguments.py#L1218-L1233`` of flagos-ai/Megatron-LM-FL: :mod:`.megatron_args`.
 
-Megatron-LM-FL changes Megatron-Core, so only the recompute settings that a file leaves out have the parser's defaults, and the
-site is open. What an ``auto_tuner`` searches is no setting.
+Megatron-LM-FL changes Megatron-Core: the site is open, and of what a file leaves out only the recompute settings have
+the parser's defaults. What an ``auto_tuner`` searches is no setting.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..yaml.settings import Resolver, settings_of
 from ..yaml.tree import Mapping
 from . import Given, Reading, megatron_args
 
-_SOURCE = "flagscale/runner/utils.py#L271-L291"
+_SOURCE = "flagscale/runner/utils.py#L271-L290"
 _ABSENT = ("recompute_granularity", "recompute_method", "recompute_num_layers")
 
 #: What ``system`` has in FlagScale's files.
@@ -46,7 +46,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     holder, above = (root, "") if train is None else (train, "train.")
     system = child(holder, "system")
     if system is None or not (forced or not _MARKS.isdisjoint(system.entries)):
-        return Reading([], []) if forced else None
+        return Reading([], []) if forced or _searches(root) else None
     settings: dict[str, Setting] = {}
     path = () if train is None else ("train",)
     for name in ("system", "model", "data"):
@@ -59,6 +59,12 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     complete = "defaults" not in root.entries and child(holder, "model") is not None
     given = Given(settings, document.path, f"{above}system", system.span, complete=complete)
     return Reading([site(given, reader)], [])
+
+
+def _searches(root: Mapping) -> bool:
+    """Whether the file is one with an ``auto_tuner``."""
+    experiment = child(root, "experiment")
+    return experiment is not None and "auto_tuner" in experiment.entries
 
 
 def _flattened(part: Mapping, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Mapping]]:

@@ -45,8 +45,10 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     for role in _ROLES:
         holder = child(root, role)
         model = child(holder, "model") if holder is not None else None
-        backend = text_at(holder, "training_backend") if holder is not None else None
-        if holder is None or model is None or (backend is None and not forced):
+        if holder is None or model is None:
+            continue
+        backend = text_at(holder, "training_backend")
+        if backend is None and not forced and not _is_rlinf(root):
             continue
         if not any(name.startswith(f"{WORD}_") for name in model.entries):
             continue
@@ -61,6 +63,12 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
         given = Given(settings, document.path, path, model.span, complete=complete, nested=nested)
         sites.append(site(given, reader))
     return Reading(sites, []) if recognized or forced else None
+
+
+def _is_rlinf(root: Mapping) -> bool:
+    """Whether a file that leaves the backend to the one it is over places RLinf's components."""
+    cluster = child(root, "cluster")
+    return cluster is not None and "component_placement" in cluster.entries
 
 
 def _brings(defaults: Entry, path: str) -> bool:

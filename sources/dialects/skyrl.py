@@ -7,8 +7,8 @@ Facts from NovaSky-AI/SkyRL at a9564572e:
 * ``skyrl/backends/skyrl_train/workers/megatron/megatron_worker.py#L425-L427``: while ``gradient_checkpointing`` of the
   trainer is false, granularity, method and number of layers are None whatever the mapping says; the switch is on unless
   given (config.py#L1353).
-* megatron_worker.py#L491-L493 and L523: the rest is set on Megatron-Bridge's provider as it stands, and ``finalize()`` runs
-  Megatron-Core's checks.
+* megatron_worker.py#L493-L494 and L530: the rest is set on Megatron-Bridge's provider as it stands, and ``finalize()``
+  runs Megatron-Core's checks.
 
 So ``recompute_granularity: selective`` alone fails, since the default number of layers stands beside it. The default
 modules beside ``full`` are no finding. Open: the model comes from a checkpoint.
@@ -129,9 +129,10 @@ def _switch_of(given: Given) -> Setting | None:
 
 def _switched_off(settings: dict[str, Setting]) -> tuple[Finding, ...]:
     """What is asked for, other than SkyRL's defaults, while the trainer's switch is off."""
-    for name, documented in (("recompute_granularity", ("full", None)), ("recompute_modules", (_DEFAULT_MODULES, None))):
+    documented = {"recompute_granularity": ("full", None), "recompute_modules": (_DEFAULT_MODULES, None)}
+    for name, values in documented.items():
         asked = settings.get(name)
-        if asked is None or asked.value is UNKNOWN or asked.value in documented:
+        if asked is None or asked.value is UNKNOWN or asked.value in values:
             continue
         reason = "has no effect: gradient_checkpointing of the trainer is off"
         return (ignored("checkpointing-off", asked, reason, source=_WORKER, help=_ON),)

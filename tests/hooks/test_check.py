@@ -175,11 +175,11 @@ def test_what_only_some_releases_refuse_is_no_mistake_then(command):
 
 
 def test_settings_of_no_framework_are_told_of(command):
-    text = "recompute_granularity: selective\nrecompute_modules: [moe_atc]\n"
+    text = "data: |\n  recompute_granularity: selective\n  recompute_modules: [moe_atc]\n"
     result = command("check", "-v", "a.yaml", files={"a.yaml": text})
     assert result.code == 0
     assert "; 1 file has recompute settings of an unknown framework (list: -v; set one: --dialect)." in result.out
-    assert "a.yaml:1: recompute settings of an unknown framework; --dialect sets it" in result.err
+    assert "a.yaml:2: recompute settings of an unknown framework; --dialect sets it" in result.err
     assert "unknown framework" not in command("check", "--dialect", "transformer-config", "a.yaml").out
     assert "unknown framework" not in command("check", "b.yaml", files={"b.yaml": GOOD}).out
 
