@@ -26,7 +26,7 @@ _KINDS = {
 #: The kind of a file by its whole name.
 _NAMED = {"GNUmakefile": "script", "Makefile": "script", "makefile": "script"}
 
-#: JSON that is larger, in bytes, holds data and no configuration; below a folder it is left out.
+#: JSON that is larger, in bytes, holds data and no configuration; only who names it alone gets it read.
 _LARGEST_JSON = 2**20
 
 #: The first line of a program.
@@ -47,13 +47,14 @@ def walk(paths: list[str], excluded: Callable[[str], bool], *, force_exclude: bo
     Args:
         paths: files and folders.
         excluded: whether a path is excluded by an option.
-        force_exclude: whether that holds for files named by themselves, too.
+        force_exclude: whether that holds for files named by themselves, too; as a hook's are, which names whatever
+            was changed, data included.
     """
     seen: set[str] = set()
     for path in paths:
         path = os.path.normpath(path)
         if not os.path.isdir(path):
-            if path not in seen and not (force_exclude and excluded(path)):
+            if path not in seen and not (force_exclude and (excluded(path) or _is_data(path))):
                 seen.add(path)
                 yield path
             continue
@@ -83,7 +84,7 @@ def _below(folder: str, excluded: Callable[[str], bool], ignores: list[Ignore], 
         if excluded(path) or ignored(ignores, path, is_folder):
             continue
         if not is_folder:
-            if entry.is_file() and not (name.endswith(".json") and entry.stat().st_size > _LARGEST_JSON):
+            if entry.is_file() and not _is_data(path):
                 yield path
             continue
         if entry.is_symlink():
@@ -95,8 +96,18 @@ def _below(folder: str, excluded: Callable[[str], bool], ignores: list[Ignore], 
             yield from _below(path, excluded, ignores, visited)
 
 
+def _is_data(path: str) -> bool:
+    """Whether a file is JSON that is too large for a configuration."""
+    if not path.endswith(".json"):
+        return False
+    try:
+        return os.stat(path).st_size > _LARGEST_JSON
+    except OSError:
+        return False
+
+
 def kind_of(path: str, content: bytes = b"") -> str:
-    """``yaml`` or whatever else the file's name says it is, or the first line of one whose name has no ending.
+    """``yaml``, ``json`` or whatever else the file's name says it is, or the first line of one whose name has no ending.
 
     ``other`` for a program in another language, and empty for a file that does not tell.
     """

@@ -6,8 +6,8 @@ values), numbers in quotes.
 
 Left to others, and silent:
 
-* PaddlePaddle's trainers: ``recompute_granularity: core_attn``, beside ``recompute`` and ``sharding``
-  (PaddlePaddle/PaddleNLP, ``paddlenlp/trainer/training_args.py``);
+* PaddlePaddle's trainers, whose granularity may be ``core_attn`` or ``full_attn``, beside ``recompute`` or ``sharding``
+  (PaddlePaddle/Paddle at 7cc36bf182f1, ``python/paddle/distributed/auto_tuner/utils.py``);
 * FSDP2's ``recompute_modules`` that are patterns of names (Ascend/MindSpeed-LLM at c77308a1, ``examples/fsdp2``);
 * NeMo Automodel's files, whose parts have a ``_target_``;
 * ``activation_checkpointing`` alone, which FSDP2, torchtitan and others have.
@@ -48,7 +48,7 @@ _OTHERS = frozenset(
     | {"tensor_parallel_degree", "unified_checkpoint", "use_recompute"}
 )
 #: Words of others for a granularity or a method.
-_OTHERS_WORDS = ("auto", "none", "core_attn", "full_attn")
+_OTHERS_WORDS = ("", "auto", "none", "core_attn", "first_n", "full_attn", "only_attn")
 
 _NAME = re.compile(r"\w+")
 _PART = re.compile(r"[^,\s]+")

@@ -237,6 +237,7 @@ class TestNoKnownFramework:
             ("recompute_granularity: ${oc.env:G}", "recompute_modules: ${m}"),
             # PaddlePaddle
             ("recompute_granularity: core_attn",),
+            ("recompute_granularity: full", "recompute_method: first_n", "recompute_num_layers: 1"),
             ("recompute: true", "recompute_granularity: fulll"),
             ("sharding: stage1", "recompute_method: blok", "recompute_granularity: ful"),
             # FSDP2
