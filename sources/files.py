@@ -107,7 +107,7 @@ def _is_data(path: str) -> bool:
 
 
 def kind_of(path: str, content: bytes = b"") -> str:
-    """``yaml``, ``json`` or whatever else the file's name says it is, or the first line of one whose name has no ending.
+    """``yaml`` or whatever else the file's name says it is, or the first line of one whose name has no ending.
 
     ``other`` for a program in another language, and empty for a file that does not tell.
     """

@@ -189,9 +189,7 @@ def read(document: Document, reader: Reader, dialects: list[Dialect], *, forced:
 
 def _is_about_recompute(name: str) -> bool:
     """Whether a setting makes a mapping a site that was taken for one only because it had to be."""
-    return (
-        keys.WORD in name or name in keys.RECOMPUTE_KEYS or name.startswith("activations_checkpoint_")
-    )
+    return keys.WORD in name or name in keys.RECOMPUTE_KEYS or name.startswith("activations_checkpoint_")
 
 
 def places(keys: Iterable[str]) -> dict[str, Dialect]:

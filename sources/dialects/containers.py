@@ -78,5 +78,6 @@ def _holds_settings(mapping: Mapping) -> bool:
 
 
 def _finding(name: str, meant: str, entry: Entry, container: _Container) -> Finding:
-    message = f"unknown key {name}: {container.dialect} does not read the recompute settings below it"
-    return Finding("misspelled-key", message, span_of(entry.key), container.source, f"did you mean {meant}?")
+    message = f"unknown key {name}: the recompute settings in it are ignored"
+    note = f"{container.dialect} has {meant}: {container.source}"
+    return Finding("misspelled-key", message, span_of(entry.key), note, f"did you mean {meant}?")

@@ -18,9 +18,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..keys import FIELDS, RECOMPUTE_KEYS, WORD
+from ..keys import FIELDS, RECOMPUTE_KEYS
 from ..model import UNKNOWN, Setting, Site, Span
 from ..reader import Document, Reader
+from ..shell.flags import is_recompute
 from ..suggest import nearest
 from ..yaml.search import cut, mappings
 from ..yaml.settings import Resolver, dotted, settings_of
@@ -77,7 +78,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
 
 def tells(name: str) -> bool:
     """Whether a key of this name makes a mapping one of Megatron-Core's recompute settings."""
-    return name in _TELLING or (WORD in name and nearest(name, _TELLING, _TOLERANCE) is not None)
+    return name in _TELLING or (is_recompute(name) and nearest(name, _TELLING, _TOLERANCE) is not None)
 
 
 def _is_site(mapping: Mapping) -> bool:

@@ -64,5 +64,7 @@ def site(given: Given, reader: Reader) -> Site:
 
 
 def _no_such_key(modules: Setting) -> Finding:
-    message = "recompute_modules is not a key of MindSpeed-RL's configuration, which raises ValueError"
-    return rejected("framework-rule", modules._replace(span=modules.key), message, source=_KEYS, help="delete it")
+    message = "MindSpeed-RL does not have recompute_modules: it raises ValueError"
+    return rejected(
+        "framework-rule", modules._replace(span=modules.key), message, source=_KEYS, help="delete recompute_modules"
+    )

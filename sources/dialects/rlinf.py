@@ -109,14 +109,14 @@ def site(given: Given, reader: Reader) -> Site:
         effective,
         {},
         closed=False,
-        ignored=_never_handed_on(settings),
+        ignored=_never_passed_on(settings),
         source=f"{_CONFIG}#L1688-L1690",
     )
 
 
-def _never_handed_on(settings: dict[str, Setting]) -> tuple[Finding, ...]:
+def _never_passed_on(settings: dict[str, Setting]) -> tuple[Finding, ...]:
     asked = settings.get("distribute_saved_activations")
     if asked is None or asked.value in (None, False, UNKNOWN):
         return ()
-    reason = "has no effect: RLinf always hands on false"
-    return (ignored("settings-ignored", asked, reason, source=f"{_CONFIG}#L1723", help="delete it"),)
+    reason = "is ignored: RLinf sets it to false"
+    return (ignored("settings-ignored", asked, reason, source=f"{_CONFIG}#L1723", help=f"delete {asked.name}"),)

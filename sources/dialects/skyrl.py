@@ -134,9 +134,7 @@ def _switched_off(settings: dict[str, Setting]) -> tuple[Finding, ...]:
         asked = settings.get(name)
         if asked is None or asked.value is UNKNOWN or asked.value in values:
             continue
-        reason = "has no effect: gradient_checkpointing of the trainer is off"
-        return (ignored("checkpointing-off", asked, reason, source=_WORKER, help=_ON),)
+        reason = "is ignored: gradient_checkpointing of the trainer is off"
+        help = f"set gradient_checkpointing: true, or delete {name}"
+        return (ignored("checkpointing-off", asked, reason, source=_WORKER, help=help),)
     return ()
-
-
-_ON = "write gradient_checkpointing: true, or delete it"

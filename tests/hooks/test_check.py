@@ -184,6 +184,15 @@ def test_settings_of_no_framework_are_told_of(command):
     assert "unknown framework" not in command("check", "b.yaml", files={"b.yaml": GOOD}).out
 
 
+def test_a_dialect_that_finds_nothing_is_an_error(command):
+    files = {"a.yaml": "actor:\n  model:\n    recompute_granularity: full\n", "b.yaml": "recompute_granularity: full\n"}
+    result = command("check", "--dialect", "transformer-config", "a.yaml", files=files)
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "recompute-lint: --dialect transformer-config: no recompute settings in a.yaml\n"
+    assert command("check", "--dialect", "transformer-config", ".").code == 1  # b.yaml has some
+    assert command("check", "--dialect", "transformer-config", "--force-exclude", "a.yaml").code == 0  # as hooks run it
+
+
 def test_dialect(command):
     flat = "recompute_granularity: full\n"
     assert codes(check(command, "a.yaml", files={"a.yaml": flat})) == []

@@ -194,8 +194,8 @@ class TestMindSpeedMM:
         assert codes(lint({"a.yaml": text.format("ful")}, **MCORE)) == [(4, "RCL101")]
 
     def test_what_fsdp2_recomputes_is_not_ours(self, lint) -> None:
-        text = "model:\n  model_id: m\nparallel:\n  recompute: true\n  recompute_plan:\n    apply_modules: ['layers.{*}']\n"
-        assert lint({"a.yaml": text}, **MCORE) == []
+        plan = "parallel:\n  recompute: true\n  recompute_plan:\n    apply_modules: ['layers.{*}']\n"
+        assert lint({"a.yaml": f"model:\n  model_id: m\n{plan}"}, **MCORE) == []
 
     def test_data_is_not_read(self, lint) -> None:
         large = self.PART.format("ful") + " " * 2**20
@@ -259,7 +259,7 @@ class TestMisspelledMappings:
         ("text", "line"),
         [
             ("policy:\n  megatron_cgf:\n    activation_checkpointing: true\n", 2),
-            ("actor:\n  strategy_args:\n    strategy_name: megatron_train\n    strategy_confg: {recompute_num_layers: 1}\n", 4),
+            ("actor:\n  strategy_name: megatron_train\n  strategy_confg: {recompute_num_layers: 1}\n", 3),
             ("critic:\n  megatron:\n    override_transformer_confg:\n      recompute_method: block\n", 3),
             ("policy:\n  megatron_config:\n    transformer_config_kwarg: {recompute_method: block}\n", 3),
         ],
