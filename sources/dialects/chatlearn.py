@@ -22,7 +22,7 @@ from ..yaml.settings import Resolver, settings_of
 from . import Given, Reading, megatron_args
 
 _SOURCE = "chatlearn/configs/megatron_config.py#L379-L410"
-_ABSENT = ("recompute_granularity", "recompute_method", "recompute_num_layers")
+_ABSENT = ("recompute_granularity", "recompute_method", "recompute_num_layers", "recompute_modules")
 
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:

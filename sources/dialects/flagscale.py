@@ -28,7 +28,7 @@ from ..yaml.tree import Mapping
 from . import Given, Reading, megatron_args
 
 _SOURCE = "flagscale/runner/utils.py#L271-L290"
-_ABSENT = ("recompute_granularity", "recompute_method", "recompute_num_layers")
+_ABSENT = ("recompute_granularity", "recompute_method", "recompute_num_layers", "recompute_modules")
 
 #: What ``system`` has in FlagScale's files.
 _MARKS = frozenset(

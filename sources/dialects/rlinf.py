@@ -28,7 +28,7 @@ from . import Given, Reading, ignored
 
 _CONFIG = "rlinf/config.py"
 _ROLES = ("actor", "critic")
-_READ = ("recompute_granularity", "recompute_method", "recompute_num_layers")
+_READ = ("recompute_granularity", "recompute_method", "recompute_num_layers", "recompute_modules")
 _LATER = "mcore_customization_config"
 
 #: What validate_model_cfg_by_hf_config writes over the mapping's own.

@@ -33,6 +33,7 @@ _KEY = "transformer_config_kwargs"
 _HOLDER = "megatron_config"
 _SWITCH = "gradient_checkpointing"
 _DEFAULTS = {"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}
+_MODULES = "recompute_modules"
 _DEFAULT_MODULES = ["core_attn"]
 
 #: What a ``megatron_config`` has beside the mapping.
@@ -80,10 +81,10 @@ def _switch_above(root: Mapping, path: tuple[str, ...]) -> dict[str, Setting]:
 def site(given: Given, reader: Reader) -> Site:
     """The site of such a mapping, or of overrides that reach into it."""
     settings = given.settings
-    effective: dict[str, Any] = dict(_DEFAULTS) if given.complete else {}
+    effective: dict[str, Any] = {**_DEFAULTS, _MODULES: _DEFAULT_MODULES} if given.complete else {}
     effective.update((name, made.value) for name, made in settings.items())
-    if effective.get("recompute_modules", UNKNOWN) == _DEFAULT_MODULES:
-        del effective["recompute_modules"]
+    if effective.get(_MODULES) == _DEFAULT_MODULES and effective.get("recompute_granularity") != "selective":
+        del effective[_MODULES]
     origins: dict[str, Setting] = {}
     unread: tuple[Finding, ...] = ()
     switch = given.beside.get(_SWITCH) if given.line is None else _switch_of(given)
@@ -94,7 +95,7 @@ def site(given: Given, reader: Reader) -> Site:
             effective[name] = None if off else UNKNOWN
             origins[name] = switch
         if off:
-            effective.pop("recompute_modules", None)
+            effective.pop(_MODULES, None)
             unread = _switched_off(settings)
     elif asked is not None and asked.value == "selective" and "recompute_num_layers" not in settings:
         origins["recompute_num_layers"] = asked  # the default of 1 stands beside it
@@ -129,7 +130,7 @@ def _switch_of(given: Given) -> Setting | None:
 
 def _switched_off(settings: dict[str, Setting]) -> tuple[Finding, ...]:
     """What is asked for, other than SkyRL's defaults, while the trainer's switch is off."""
-    documented = {"recompute_granularity": ("full", None), "recompute_modules": (_DEFAULT_MODULES, None)}
+    documented = {"recompute_granularity": ("full", None), _MODULES: (_DEFAULT_MODULES, None)}
     for name, values in documented.items():
         asked = settings.get(name)
         if asked is None or asked.value is UNKNOWN or asked.value in values:
