@@ -85,6 +85,7 @@ def site(given: Given, reader: Reader) -> Site:
     if given.complete and given.line is None:
         for name in _ABSENT:
             made.effective.setdefault(name, None)
+        made.effective.setdefault("distribute_saved_activations", False)
     return made._replace(source=_SOURCE)
 
 

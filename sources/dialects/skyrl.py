@@ -83,7 +83,7 @@ def site(given: Given, reader: Reader) -> Site:
     settings = given.settings
     effective: dict[str, Any] = {**_DEFAULTS, _MODULES: _DEFAULT_MODULES} if given.complete else {}
     effective.update((name, made.value) for name, made in settings.items())
-    if effective.get(_MODULES) == _DEFAULT_MODULES and effective.get("recompute_granularity") != "selective":
+    if effective.get(_MODULES) == _DEFAULT_MODULES and effective.get("recompute_granularity") in ("full", None):
         del effective[_MODULES]
     origins: dict[str, Setting] = {}
     unread: tuple[Finding, ...] = ()
