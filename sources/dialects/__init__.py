@@ -36,6 +36,8 @@ class Dialect(NamedTuple):
     kind: str = "yaml"
     #: Whether a file that is this dialect's may be another's besides.
     beside: bool = False
+    #: Whether a file of this kind may be JSON, too.
+    json: bool = False
     #: Which overrides (``a.b.key=value``) make a site of it: a regular expression for the dotted key, whose first group
     #: is the path of the site.
     overrides: str = ""
@@ -71,6 +73,8 @@ class Reading(NamedTuple):
     sites: list[Site]
     #: What keeps the file from being read as the framework reads it.
     problems: list[Finding]
+    #: Whether somebody knows whose the file is; the settings of one that has no site are then left alone on purpose.
+    claimed: bool = True
 
 
 class DialectModule(Protocol):
@@ -115,10 +119,22 @@ DIALECTS = (
         program=r"(?<![^\s/])(?:megatron|swift) (?:sft|pt|rlhf|grpo|dpo|kto|rm|gkd|export)(?!\S)",
     ),
     Dialect("areal", "areal", _RECOMPUTE, overrides=rf"((?:.*\.)?megatron)\.(?:{_KEY})"),
+    Dialect("rlinf", "rlinf", _RECOMPUTE, overrides=rf"((?:actor|critic)\.model)\.(?:{_KEY})"),
+    Dialect("skyrl", "skyrl", _RECOMPUTE, overrides=rf"((?:.*\.)?transformer_config_kwargs)\.(?:{_KEY})"),
+    Dialect("chatlearn", "chatlearn", _RECOMPUTE, overrides=rf"(models\.policy_trainer)\.(?:{_KEY})"),
+    Dialect("flagscale", "flagscale", _RECOMPUTE, overrides=rf"(train\.(?:system|model))\.(?:.*\.)?(?:{_KEY})"),
+    Dialect(
+        "mindspeed-rl",
+        "mindspeed_rl",
+        _RECOMPUTE,
+        overrides=rf"(megatron_training|(?:actor|critic|ref|reward)_config)\.(?:{_KEY})",
+    ),
+    Dialect("mindspeed-mm", "mindspeed_mm", _RECOMPUTE, json=True),
     Dialect("nemo", "nemo", (b"activations_checkpoint_",), overrides=r"(.+)\.activations_checkpoint_\w+"),
     Dialect("megatron-bridge", "megatron_bridge", _RECOMPUTE, overrides=rf"(.+)\.(?:{_KEY})"),
     Dialect("megatron-lm", "megatron_lm", _RECOMPUTE, program=r".*"),
     Dialect("transformer-config", "transformer_config", _RECOMPUTE),
+    Dialect("generic", "generic", (*_RECOMPUTE, b"megatron_c"), json=True),
     Dialect("launch-script", "launch_script", (*_RECOMPUTE, *_OVERRIDES), "script"),
     Dialect("python-flags", "python_flags", (*_RECOMPUTE, b"activations_checkpoint_"), "python", beside=True),
     Dialect("python", "python_literals", _FIELDS, "python"),
@@ -132,9 +148,14 @@ def candidates(data: bytes, kind: str, forced: str) -> list[Dialect]:
     return [
         dialect
         for dialect in DIALECTS
-        if dialect.kind == kind
+        if _may_be(dialect, kind, forced)
         and (dialect.name == forced if forced else any(needle in data for needle in dialect.needles))
     ]
+
+
+def _may_be(dialect: Dialect, kind: str, forced: str) -> bool:
+    """Whether a file of this kind may be a dialect's; JSON is YAML for whoever says whose it is."""
+    return dialect.kind == kind or (kind == "json" and dialect.kind == "yaml" and (dialect.json or bool(forced)))
 
 
 def load(dialect: Dialect) -> DialectModule:
@@ -147,15 +168,28 @@ def read(document: Document, reader: Reader, dialects: list[Dialect], *, forced:
     """Read ``document`` with the first of ``dialects`` that takes it for its own."""
     sites: list[Site] = []
     problems: list[Finding] = []
+    claimed = False
     for dialect in dialects:
         reading = load(dialect).read(document, reader, forced=forced)
         if reading is None:
             continue
+        claimed = True
         sites.extend(reading.sites)
         problems.extend(reading.problems)
         if not dialect.beside:
             break
-    return Reading(sites, problems)
+    if forced:
+        sites = [site for site in sites if any(map(_is_about_recompute, site.settings))]
+    elif any(dialect.kind == "yaml" for dialect in dialects):
+        from .containers import misspelled
+
+        problems.extend(misspelled(document))
+    return Reading(sites, problems, claimed)
+
+
+def _is_about_recompute(name: str) -> bool:
+    """Whether a setting makes a mapping a site that was taken for one only because it had to be."""
+    return keys.WORD in name or name in keys.RECOMPUTE_KEYS or name.startswith("activations_checkpoint_")
 
 
 def places(keys: Iterable[str]) -> dict[str, Dialect]:
