@@ -527,6 +527,26 @@ BOMBS = {
         lambda n: {"a.py": PYTHON + "if a: pass\n" + "elif b: pass\n" * 16000},
         said="RCL905 not valid Python: it is nested too deeply",
     ),
+    "yaml flagscale aliases": Bomb(
+        lambda n: {
+            "a.yaml": "l0: &l0 {recompute_granularity: full}\n"
+            + "".join(f"l{i}: &l{i} {{a: *l{i - 1}, b: *l{i - 1}}}\n" for i in range(1, 30))
+            + "system: {precision: {}, x: *l29}\n"
+        },
+        said="RCL904 cannot be checked in full: it unfolds into more than 500 mappings below system",
+        options=("--dialect", "flagscale"),
+    ),
+    "yaml container names": Bomb(lambda n: {"a.yaml": HEAD + "x: |\n  trans" + fill("co", n) + "\n"}),
+    "yaml containers": Bomb(
+        lambda n: {"a.yaml": HEAD + "overtr: 1\n" + "".join(f"overtrans{i}: {{a: b}}\n" for i in range(45_000))}
+    ),
+    "yaml foreign modules": Bomb(
+        lambda n: {"a.yaml": "a:\n  recompute_modules: " + fill("mlq,", n) + "\n"},
+        said="RCL904 cannot be checked in full: it has more than 1,000 items in recompute_modules",
+    ),
+    "json deep site": Bomb(
+        lambda n: {"a.json": '{"a": ' * 100_000 + '{"recompute_granularity": "ful"}' + "}" * 100_000},
+    ),
     "py elif 302": Bomb(
         lambda n: {
             "a.py": "def f(c, m):\n    if c.g == 'a': pass\n"
