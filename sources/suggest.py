@@ -10,7 +10,8 @@ def distance(left: str, right: str, limit: int) -> int:
 
     Returns more than ``limit`` as soon as it is clear that the distance is that large.
     """
-    if abs(len(left) - len(right)) > limit:
+    # each change lets one letter disappear and one appear at most
+    if abs(len(left) - len(right)) > limit or len({*left} ^ {*right}) > 2 * limit:
         return limit + 1
     two_back: list[int] = []
     previous = list(range(len(right) + 1))
