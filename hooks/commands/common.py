@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...sources.model import Problem
 from ..options import Configurations, UsageError, codes, dialect, release
 from ..output.visible import visible
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def add_rule_options(parser: argparse.ArgumentParser) -> None:
