@@ -6,7 +6,6 @@ values only when somebody asks for one (most are never asked for).
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from typing import Any, TypeAlias
 
@@ -20,7 +19,7 @@ _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 #: What libyaml counts as the end of a line, and editors do not.
-_OTHER_BREAKS = re.compile("[\\x85\\u2028\\u2029]")
+_OTHER_BREAKS = ("\x85", "\u2028", "\u2029")
 
 
 class Mapping:
@@ -124,7 +123,7 @@ def parse(text: str, path: str) -> tuple[list[Value], list[Problem]]:
         try:
             while composer.check_node():
                 node = composer.get_node()
-                if _OTHER_BREAKS.search(text):
+                if any(map(text.__contains__, _OTHER_BREAKS)):
                     _count_lines_as_others_do(node, line_starts(text))
                 documents.append(_Builder(problems).build(node))
         finally:
