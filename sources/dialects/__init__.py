@@ -9,6 +9,7 @@ Adding one is adding its module and its line in :data:`DIALECTS`.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -80,14 +81,27 @@ DIALECTS = (
 NAMES = tuple(dialect.name for dialect in DIALECTS)
 
 
+#: What nearly every needle has in it. Most files hold none of these, and are told apart by so many searches.
+_STEMS = (b"recompute", b"activation", b"megatron_cfg", b"defaults")
+
+
+@cache
+def _needles(dialects: tuple[Dialect, ...], kind: str) -> dict[bytes, set[bytes]]:
+    """The needles of all dialects of a kind of file, by the stem that they have in them."""
+    found: dict[bytes, set[bytes]] = {}
+    for dialect in dialects:
+        for needle in dialect.needles if dialect.kind == kind else ():
+            found.setdefault(next((stem for stem in _STEMS if stem in needle), needle), set()).add(needle)
+    return found
+
+
 def candidates(data: bytes, kind: str, forced: str) -> list[Dialect]:
     """The dialects that a file with the content ``data`` may be written in, judged by its kind and bytes alone."""
-    return [
-        dialect
-        for dialect in DIALECTS
-        if dialect.kind == kind
-        and (dialect.name == forced if forced else any(needle in data for needle in dialect.needles))
-    ]
+    if forced:
+        return [dialect for dialect in DIALECTS if dialect.kind == kind and dialect.name == forced]
+    stems = (needles for stem, needles in _needles(DIALECTS, kind).items() if stem in data)
+    held = {needle for needles in stems for needle in needles if needle in data}
+    return [dialect for dialect in DIALECTS if dialect.kind == kind and not held.isdisjoint(dialect.needles)]
 
 
 def read(document: Document, reader: Reader, dialects: list[Dialect], *, forced: bool) -> Reading:
