@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..lint_rules.check import check
 from ..schemas.choose import Choice
+from ..schemas.store import UnknownRelease
 from ..sources import dialects, facts, keys
 from ..sources.files import kind_of, matches_any, walk
 from ..sources.model import Problem, Site, Span
@@ -17,7 +19,7 @@ from ..sources.reader import Document, Reader
 from ..sources.text import is_utf16, read_bytes
 from .contracts import Contracts
 from .diagnostics import Raw, raw_finding, raw_problem
-from .options import Configurations, Options
+from .options import Configurations, Options, UsageError
 from .report import Report, Reporter
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ class Part(NamedTuple):
     sites: int
     #: The releases that they were linted against; see :class:`Report`.
     linted_against: list[str]
-    #: What each file with a site was read as.
+    #: What each file with a site was read as, where that is asked for.
     read_as: list[str]
     #: The first recompute setting of each YAML file that no dialect recognized.
     unread: list[Span]
@@ -65,6 +67,7 @@ class Linter:
         self._reader = reader or Reader()
         self._reporter = reporter or Reporter(configurations, self._contracts)
         self._unread: list[Span] = []
+        self._verbose = False
 
     def contract(self, path: str) -> Choice:
         """The contract for the file at ``path``; see :class:`Contracts`."""
@@ -155,6 +158,7 @@ class Linter:
             store.UnknownRelease, UsageError: an option cannot be followed.
         """
         paths = list(map(os.path.normpath, files))
+        self._verbose = verbose is not None
         if len(given) > 1:
             self.seed(given)
         found: list[Raw] = []
@@ -181,8 +185,20 @@ class Linter:
 
             count = parallel.processes()
             if count > 1:
-                return parallel.map_chunks(self.examine, paths, count)
+                return self._shared(paths, count)
         return [self.examine(paths, given)]
+
+    def _shared(self, paths: list[str], count: int) -> list[Part]:
+        """Examine ``paths`` by ``count`` processes, which get what all of them need ready-made.
+
+        That is the modules that the first files need, their parents, and the contract, which may have to be derived.
+        """
+        from . import parallel
+
+        first = self.examine(paths[: parallel.CHUNK])
+        with suppress(UnknownRelease, UsageError):  # which the first file that needs a contract is to raise
+            self.contract(paths[0])
+        return [first, *parallel.map_chunks(self.examine, paths[parallel.CHUNK :], count)]
 
     def examine(self, paths: list[str], given: Mapping[str, bytes] = MappingProxyType({})) -> Part:
         """Find everything that there is to find in ``paths``, one file after the other; see :meth:`run`."""
@@ -194,7 +210,7 @@ class Linter:
         for path in paths:
             sites, problems, text = self._look(path, given.get(path))
             count += len(sites)
-            if sites:
+            if sites and self._verbose:
                 places = ", ".join(site.path or "the whole file" for site in sites)
                 read_as.append(f"{path}: {sites[0].dialect}, {places}")
             anchor = sites[0].anchor if sites else Span(path, 1, 1, 1, 1)

@@ -70,9 +70,10 @@ class Reporter:
             given: the content of those that are not to be read from disk.
         """
         self._given = given
-        diagnostics = self._shown(found, set(paths))
+        linted = set(paths)
+        diagnostics = self._shown(found, linted)
         unused = [raw for path in paths if self._wants("RCL906", path) for raw in self._unused(path)]
-        diagnostics.extend(self._shown(unused, set(paths)))
+        diagnostics.extend(self._shown(unused, linted))
         diagnostics.sort(key=lambda diagnostic: (diagnostic.span, diagnostic.code))
         new, stale = self._new(diagnostics, paths)
         return Report(new, len(paths), lines=self._lines, in_baseline=len(diagnostics) - len(new), stale=stale)

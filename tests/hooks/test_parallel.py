@@ -19,7 +19,7 @@ from tests.conftest import CORPUS, needs_corpus, write
 @needs_corpus
 def test_the_same_report(monkeypatch):
     monkeypatch.chdir(CORPUS)
-    monkeypatch.setattr(parallel, "_CHUNK", 40)
+    monkeypatch.setattr(parallel, "CHUNK", 40)
     monkeypatch.setattr(parallel, "processes", lambda: 3)
     reports = []
     said: list[list[str]] = []
