@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from ..schemas.choose import Choice, choose
-from ..schemas.detect import project_root
+from ..schemas.names import MODULES
+from ..sources.projects import project_root
 from .options import Configurations
 
 
@@ -42,3 +43,7 @@ class Contracts:
             shared = next((contract for contract in known if contract == made.contract), made.contract)
             choice = self._choices[requested, root] = made._replace(contract=shared)
         return choice
+
+    def modules(self, path: str) -> list[str]:
+        """Every recompute module that a release has or had, and those of the Megatron-Core that ``path`` is for."""
+        return list(dict.fromkeys((*MODULES, *self.for_file(path).contract.modules)))

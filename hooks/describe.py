@@ -35,11 +35,12 @@ def as_data(site: Site, defaults: dict[str, Any], facts: Mapping[str, Any]) -> d
         settings.append({"field": name, "value": value if known else None, "known": known, "origin": origin})
     dropped = [
         {
-            "key": entry.setting.name,
-            "origin": f"{entry.setting.span.path}:{entry.setting.span.line}",
-            "reason": entry.reason,
+            "key": setting.name,
+            "origin": f"{setting.span.path}:{setting.span.line}",
+            "reason": finding.message.removeprefix(f"{setting.name} "),
         }
-        for entry in site.dropped
+        for finding in site.ignored
+        for setting in finding.involved[:1]
     ]
     return {
         "file": site.file,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..lint_rules.finding import Finding, Fix
-from ..lint_rules.registry import RULES
-from ..sources.model import Problem, Site, Span
+from ..lint_rules import registry
+from ..sources.model import Finding, Fix, Span
 
 
 class Diagnostic(NamedTuple):
@@ -28,12 +27,12 @@ class Diagnostic(NamedTuple):
     @property
     def name(self) -> str:
         """The rule's name."""
-        return RULES[self.code].name
+        return registry.RULES[self.code].name
 
     @property
     def severity(self) -> str:
         """``error`` or ``warning``."""
-        return self.own_severity or RULES[self.code].severity
+        return self.own_severity or registry.RULES[self.code].severity
 
 
 class Raw(NamedTuple):
@@ -44,16 +43,10 @@ class Raw(NamedTuple):
     anchor: Span
     finding: Finding
 
-
-def raw_problem(file: str, anchor: Span, problem: Problem) -> Raw:
-    """A problem of a file itself in the same shape."""
-    code, message, span, note, help = problem
-    return Raw(file, anchor, Finding(code, message, span, note, help))
-
-
-def raw_finding(site: Site, finding: Finding) -> Raw:
-    """A finding of a site."""
-    return Raw(site.file, site.anchor, finding)
+    @property
+    def code(self) -> str:
+        """The code of the finding's rule."""
+        return registry.find(self.finding.rule).code
 
 
 def place(found: list[Raw], linted: set[str]) -> list[Diagnostic]:
@@ -63,22 +56,23 @@ def place(found: list[Raw], linted: set[str]) -> list[Diagnostic]:
     finding by itself, the recipe has completed the mistake, and the setting of its own that does so is shown; where it
     has no such setting or the parent is not linted, its ``defaults:`` line.
     """
-    at_home = {(raw.finding.code, raw.finding.span) for raw in found if raw.finding.span.path == raw.file}
+    at_home = {(raw.code, raw.finding.span) for raw in found if raw.finding.span.path == raw.file}
     placed: dict[tuple[str, Span, str], Diagnostic] = {}
     heirs: dict[tuple[str, Span, str], list[str]] = {}
-    for file, anchor, finding in found:
+    for raw in found:
+        file, anchor, finding = raw
         diagnostic = Diagnostic(
-            finding.span, finding.code, finding.message, finding.note, finding.help, finding.fix, (), finding.severity
+            finding.span, raw.code, finding.message, finding.note, finding.help, finding.fix, (), finding.severity
         )
         home = finding.span.path
         if home != file:
             own = next((setting.span for setting in finding.involved if setting.span.path == file), None)
-            if (finding.code, finding.span) not in at_home and (own is not None or home not in linted):
+            if (raw.code, finding.span) not in at_home and (own is not None or home not in linted):
                 origin = f"{home}:{finding.span.line}"
                 diagnostic = diagnostic._replace(
                     span=own or anchor, message=f"{finding.message} ({origin})", fix=None, home=finding.span
                 )
-        key = (finding.code, diagnostic.span, "" if home in linted else finding.message)
+        key = (raw.code, diagnostic.span, "" if home in linted else finding.message)
         placed.setdefault(key, diagnostic)
         if diagnostic.span.path != file and file not in heirs.setdefault(key, []):
             heirs[key].append(file)

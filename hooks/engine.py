@@ -7,23 +7,32 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..lint_rules.check import check
 from ..schemas.choose import Choice
 from ..schemas.store import UnknownRelease
 from ..sources import dialects, facts, keys
 from ..sources.files import kind_of, matches_any, walk
-from ..sources.model import Problem, Site, Span
+from ..sources.model import Finding, Site, Span
 from ..sources.reader import Document, Reader
 from ..sources.text import is_utf16, read_bytes
 from .contracts import Contracts
-from .diagnostics import Raw, raw_finding, raw_problem
+from .diagnostics import Raw
 from .options import Configurations, Options, UsageError
 from .report import Report, Reporter
 
-if TYPE_CHECKING:
-    from ..lint_rules.finding import Finding
+
+class Content(NamedTuple):
+    """What there is to check in one file."""
+
+    sites: list[Site]
+    #: What is wrong with the file itself.
+    problems: list[Finding]
+    #: The file, where a rule may look at its Python or its comments.
+    text: Document | None = None
+    #: The first recompute setting of a YAML file that no dialect recognized.
+    unread: Span | None = None
 
 
 class Part(NamedTuple):
@@ -64,9 +73,8 @@ class Linter:
     ) -> None:
         self._configurations = configurations
         self._contracts = contracts or Contracts(configurations)
-        self._reader = reader or Reader()
+        self._reader = reader or Reader(self._contracts.modules)
         self._reporter = reporter or Reporter(configurations, self._contracts)
-        self._unread: list[Span] = []
         self._verbose = False
 
     def contract(self, path: str) -> Choice:
@@ -88,41 +96,41 @@ class Linter:
         for path, content in given.items():
             self._reader.put(path, content)
 
-    def sites(self, path: str, data: bytes | None = None) -> tuple[list[Site], list[Problem]]:
+    def sites(self, path: str, data: bytes | None = None) -> tuple[list[Site], list[Finding]]:
         """The sites of a file, and what is wrong with the file itself.
 
         Args:
             path: the file.
             data: its content; None to read it.
         """
-        return self._look(path, data)[:2]
+        content = self._look(path, data)
+        return content.sites, content.problems
 
-    def _look(self, path: str, data: bytes | None) -> tuple[list[Site], list[Problem], Document | None]:
-        """The sites and problems of a file, and the file itself where a rule may look at its Python or comments."""
+    def _look(self, path: str, data: bytes | None) -> Content:
+        """Read a file, as far as it may have anything to check."""
         content = read_bytes(path) if data is None else data
-        if isinstance(content, Problem):
-            return [], [content], None
+        if isinstance(content, Finding):
+            return Content([], [content])
         options = self._configurations.for_file(path)
         searched = content.decode("utf-16", "replace").encode() if is_utf16(content) else content
         kind = kind_of(path, searched) or "yaml"
         candidates = dialects.candidates(searched, kind, options.dialect)
-        concerns = keys.concerns(searched, kind, options.extend_recompute_keys)
+        concerns = keys.concerns(searched, kind, options.extend_recompute_keys, lambda: self._contracts.modules(path))
         if not candidates and not concerns:
-            return [], [], None
+            return Content([], [])
         document = self._reader.linted(path, content)
         reading = dialects.read(document, self._reader, candidates, forced=bool(options.dialect))
         sites = [facts.close_with(site, dict(options.facts), options.model) for site in reading.sites]
-        problems = reading.problems
-        text = document if concerns else None
+        found = Content(sites, reading.problems, document if concerns else None)
         if kind != "yaml":
-            return sites, problems, text
+            return found
         if sites:
-            return sites, [*document.problems, *problems], text
-        if not problems and not options.dialect and (setting := _SETTING.search(searched)):
-            self._unread.append(_place(path, searched, setting))
-        if problems or not candidates or not _concerns_us(searched):
-            return [], problems, text
-        return [], [problem for problem in document.problems if problem.code != "RCL205"], text
+            return found._replace(problems=[*document.problems, *reading.problems])
+        setting = None if reading.problems or options.dialect else re.search(keys.SETTING, searched)
+        unread = None if setting is None else _place(path, searched, setting)
+        if reading.problems or not candidates or not _concerns_us(searched):
+            return found._replace(unread=unread)
+        return found._replace(problems=document.obstacles, unread=unread)
 
     def _in_text(self, document: Document, options: Options) -> Iterator[Finding]:
         """What the rules for Python and for comments find."""
@@ -205,16 +213,19 @@ class Linter:
         found: list[Raw] = []
         read_as: list[str] = []
         linted_against: dict[str, None] = {}
+        unread: list[Span] = []
         count = 0
-        self._unread = []
         for path in paths:
-            sites, problems, text = self._look(path, given.get(path))
+            content = self._look(path, given.get(path))
+            sites, text = content.sites, content.text
             count += len(sites)
+            if content.unread is not None:
+                unread.append(content.unread)
             if sites and self._verbose:
                 places = ", ".join(site.path or "the whole file" for site in sites)
                 read_as.append(f"{path}: {sites[0].dialect}, {places}")
             anchor = sites[0].anchor if sites else Span(path, 1, 1, 1, 1)
-            found.extend(raw_problem(path, anchor, problem) for problem in problems)
+            found.extend(Raw(path, anchor, problem) for problem in content.problems)
             if not sites and text is None:
                 continue
             options = self.options_for(path)
@@ -224,16 +235,12 @@ class Linter:
                 found.extend(Raw(path, anchor, finding) for finding in self._in_text(text, options))
             for site in sites:
                 findings = check(site, choice.contract, options.te or None)
-                found.extend(raw_finding(site, finding) for finding in findings)
-        return Part(found, count, list(linted_against), read_as, self._unread)
-
-
-#: A setting in YAML, under whatever it may stand.
-_SETTING = re.compile(rb"(?m)^[ \t]*[\"']?(?P<key>recompute_(?:granularity|method|modules|num_layers))[\"']?[ \t]*:")
+                found.extend(Raw(site.file, site.anchor, finding) for finding in findings)
+        return Part(found, count, list(linted_against), read_as, unread)
 
 
 def _place(path: str, data: bytes, setting: re.Match[bytes]) -> Span:
-    """Where the key of a :data:`_SETTING` stands."""
+    """Where the key of a :data:`keys.SETTING` stands."""
     before = data[: setting.start("key")]
     line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
     return Span(path, line, column, line, column + len(setting["key"]))
@@ -241,7 +248,4 @@ def _place(path: str, data: bytes, setting: re.Match[bytes]) -> Span:
 
 def _concerns_us(data: bytes) -> bool:
     """Whether a broken file is any concern of ours; a template that is yet to become YAML is none."""
-    names = (
-        rb"megatron_cfg|recompute[_-](?:granularity|method|modules|num[_-]layers|activations)|activations?_checkpoint"
-    )
-    return re.search(names, data) is not None and b"{%" not in data and b"{{" not in data
+    return re.search(keys.MEANT, data) is not None and b"{%" not in data and b"{{" not in data

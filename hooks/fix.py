@@ -7,8 +7,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterable
 
-from ..lint_rules.finding import Fix
-from ..sources.model import Problem, Span
+from ..sources.model import Finding, Fix, Span
 from ..sources.text import decode, encode, line_starts
 from .diagnostics import Diagnostic
 
@@ -100,7 +99,7 @@ def fixed(
     for path, found in by_file.items():
         content = content_of(path)
         text = decode(path, content)
-        if isinstance(text, Problem):
+        if isinstance(text, Finding):
             continue
         done: list[Diagnostic] = []
         if is_sound(path, text, _applied(text, found)[0], found):

@@ -12,8 +12,6 @@ from ..sources.python import tree as python
 from ..sources.yaml.tree import parse, to_python
 from .diagnostics import Diagnostic
 
-#: How many settings a fix of a rule changes: none where it edits comments, two where it renames a key.
-_CHANGES = {"RCL206": 2, "RCL303": 0, "RCL906": 0}
 #: What a setting of ours has in its name, or a misspelling of one.
 _OURS = re.compile(r"recom|activation|checkpoint", re.IGNORECASE)
 
@@ -30,12 +28,13 @@ def is_sound(path: str, before: str, after: str, fixed: Sequence[Diagnostic]) ->
         after: its text with the fixes.
         fixed: the findings that they are for.
     """
+    fixes = [diagnostic.fix for diagnostic in fixed if diagnostic.fix is not None]
     kind = kind_of(path, before.encode("utf-8", "replace")) or "yaml"
     if kind == "yaml":
-        return _is_same_yaml(path, before, after, sum(_CHANGES.get(diagnostic.code, 1) for diagnostic in fixed))
+        return _is_same_yaml(path, before, after, sum(fix.changes for fix in fixes))
     if kind == "python":
         return _is_python(path, after) or not _is_python(path, before)
-    comments = sum(diagnostic.code == "RCL906" for diagnostic in fixed)
+    comments = sum(fix.changes == 0 for fix in fixes)
     return before.count("\n") - comments <= after.count("\n") <= before.count("\n")
 
 
@@ -46,8 +45,8 @@ def _is_python(path: str, text: str) -> bool:
 def _is_same_yaml(path: str, before: str, after: str, changes: int) -> bool:
     old, problems = parse(before, path)
     new, problems_now = parse(after, path)
-    wrong = Counter(problem.code for problem in problems)
-    if Counter(problem.code for problem in problems_now) - wrong or len(old) != len(new):
+    wrong = Counter(problem.rule for problem in problems)
+    if Counter(problem.rule for problem in problems_now) - wrong or len(old) != len(new):
         return False
     left, right = (dict(_flat([to_python(root) for root in roots], ())) for roots in (old, new))
     differing = {

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ..lint_rules.registry import RULES
 from ..sources.dialects import NAMES as DIALECTS
 from ..sources.errors import UsageError
+from ..sources.projects import upwards
 from ..sources.suggest import nearest
 from ..sources.text import reason_of
 
@@ -145,17 +146,19 @@ class Configurations:
         return self._for_folder(os.path.dirname(os.path.abspath(path)))
 
     def _for_folder(self, folder: str) -> Options:
-        options = self._by_folder.get(folder)
-        if options is None:
-            found = _in_folder(folder)
-            parent = os.path.dirname(folder)
-            if found is not None:
-                options = self._with_overrides(found)
-            elif parent == folder:
-                options = self._base
-            else:
-                options = self._for_folder(parent)
-            self._by_folder[folder] = options
+        """The options of the nearest configuration file, up to the root of the file system as for other linters."""
+        passed = []
+        options = self._base
+        for current in upwards(folder):
+            known = self._by_folder.get(current)
+            if known is None:
+                passed.append(current)
+                found = _in_folder(current)
+                known = None if found is None else self._with_overrides(found)
+            if known is not None:
+                options = known
+                break
+        self._by_folder.update(dict.fromkeys(passed, options))
         return options
 
     def _with_overrides(self, options: Options) -> Options:

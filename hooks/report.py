@@ -6,15 +6,15 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..lint_rules import registry
 from ..sources.files import kind_of
-from ..sources.model import Problem, Span
+from ..sources.model import Finding, Span
 from ..sources.text import decode, read_bytes, split_lines
 from .contracts import Contracts
 from .diagnostics import Diagnostic, Raw, place
 from .options import Configurations
 
 if TYPE_CHECKING:
-    from ..lint_rules.finding import Finding
     from .suppress import Suppressions
 
 
@@ -72,7 +72,8 @@ class Reporter:
         self._given = given
         linted = set(paths)
         diagnostics = self._shown(found, linted)
-        unused = [raw for path in paths if self._wants("RCL906", path) for raw in self._unused(path)]
+        wanting = [path for path in paths if self._wants(registry.find("unused-suppression").code, path)]
+        unused = [raw for path in wanting for raw in self._unused(path)]
         diagnostics.extend(self._shown(unused, linted))
         diagnostics.sort(key=lambda diagnostic: (diagnostic.span, diagnostic.code))
         new, stale = self._new(diagnostics, paths)
@@ -80,7 +81,8 @@ class Reporter:
 
     def shows(self, path: str, finding: Finding) -> bool:
         """Whether a finding of a site in the file at ``path`` is wanted there, and no comment silences it."""
-        return self._wants(finding.code, path) and not self._is_silenced(finding.code, finding.span)
+        code = registry.find(finding.rule).code
+        return self._wants(code, path) and not self._is_silenced(code, finding.span)
 
     def _is_silenced(self, code: str, span: Span) -> bool:
         return self._suppressions(span.path).covers(code, span.line)
@@ -120,20 +122,21 @@ class Reporter:
         from .suppress import NEEDLES
 
         content = self._content(path)
-        if isinstance(content, Problem) or not any(needle in content for needle in NEEDLES):
+        if isinstance(content, Finding) or not any(needle in content for needle in NEEDLES):
             return
         text = decode(path, content)
-        if isinstance(text, Problem):
+        if isinstance(text, Finding):
             return
         from .unused import unused
 
         def is_checked(code: str) -> bool:
-            return self._wants(code, path) and not (code == "RCL303" and self._contracts.for_file(path).assumed)
+            needs_release = registry.RULES[code].needs_release
+            return self._wants(code, path) and not (needs_release and self._contracts.for_file(path).assumed)
 
         for finding in unused(path, text, kind_of(path, content) or "yaml", self._suppressions(path), is_checked):
             yield Raw(path, finding.span, finding)
 
-    def _content(self, path: str) -> bytes | Problem:
+    def _content(self, path: str) -> bytes | Finding:
         return self._given[path] if path in self._given else read_bytes(path)
 
     def _suppressions(self, path: str) -> Suppressions:
@@ -143,7 +146,7 @@ class Reporter:
             from .suppress import Suppressions  # not needed where nothing is found
 
             content = self._content(path)
-            text = "" if isinstance(content, Problem) else decode(path, content)
-            self._lines[path] = [] if isinstance(text, Problem) else split_lines(text)
+            text = "" if isinstance(content, Finding) else decode(path, content)
+            self._lines[path] = [] if isinstance(text, Finding) else split_lines(text)
             found = self._suppressions_of[path] = Suppressions(self._lines[path])
         return found

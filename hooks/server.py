@@ -16,10 +16,9 @@ from pygls.lsp.server import LanguageServer
 from pygls.workspace import PositionCodec
 
 from .. import __version__  # pyrefly: ignore[missing-module-attribute]  # the package is mapped from folders
-from ..lint_rules.finding import Fix
 from ..schemas import store
 from ..sources.files import kind_of
-from ..sources.model import Span
+from ..sources.model import Fix, Span
 from ..sources.text import split_lines
 from .contracts import Contracts
 from .describe import as_data, as_text

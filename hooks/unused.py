@@ -6,12 +6,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
 from ..lint_rules import registry
-from ..lint_rules.finding import Finding
+from ..sources.model import Finding
 from ..sources.python.comments import comments
 from ..sources.text import line_starts, split_lines
 from .suppress import Comment, Suppressions, names
 
-_CODE = "RCL906"
+_CODE = registry.find("unused-suppression").code
 
 
 def unused(

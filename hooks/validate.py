@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ..lint_rules import registry
 from ..lint_rules.check import check
-from ..lint_rules.registry import RULES
 from ..schemas.choose import Choice, choose, importable
 from ..schemas.contract import Contract
 from ..sources.errors import UsageError
@@ -111,15 +111,16 @@ def findings(
     return [
         ConfigFinding(
             finding.span.path,
-            finding.code,
-            RULES[finding.code].name,
-            finding.severity or RULES[finding.code].severity,
+            rule.code,
+            rule.name,
+            finding.severity or rule.severity,
             finding.message,
             finding.note,
             finding.help,
         )
         for finding in check(site, contract, release(te, "te") if te else None)
-        if RULES[finding.code].default and not finding.code.startswith(ignored or ("-",))
+        for rule in (registry.find(finding.rule),)
+        if rule.default and not rule.code.startswith(ignored or ("-",))
     ]
 
 

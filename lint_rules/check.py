@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 from ..schemas import store
 from ..schemas.contract import Contract, Guard
+from ..schemas.names import MODULES
 from ..sources.model import UNKNOWN, Site
 from . import registry
 from .finding import Finding
 
-#: Rules that look at a site by themselves. The others are called for the guard of the contract that was violated.
-_SITE_RULES = ("RCL112", "RCL113", "RCL201", "RCL202", "RCL203", "RCL204", "RCL206", "RCL207", "RCL208", "RCL209")
-
-#: Whoever breaks one of these has one wrong value, and what other guards make of that value is no second mistake.
-_VALUE_RULES = ("RCL101", "RCL102")
+_UNKNOWN_MODULE = registry.find("unknown-module").code
+_INVALID_METHOD = registry.find("invalid-method").code
 
 
 def check(site: Site, contract: Contract, te: str | None = None) -> Iterator[Finding]:
@@ -27,12 +26,12 @@ def check(site: Site, contract: Contract, te: str | None = None) -> Iterator[Fin
         te: the release of Transformer Engine in use; None if that is unknown, and then nothing that depends on it is
             reported.
     """
-    wrong_types = list(registry.load("RCL110").check(site, contract))
+    site = with_defaults(site, contract)
+    wrong_types = [finding for rule in _on("type") for finding in rule.check(site, contract)]
     yield from wrong_types
-    for refusal in site.refused:
-        yield from registry.load(refusal.code).refuse(refusal)
+    yield from site.rejected
     judged = {setting.name for finding in wrong_types for setting in finding.involved}
-    judged.update(refusal.setting.name for refusal in site.refused)
+    judged.update(finding.involved[0].name for finding in site.rejected)
     parser = store.parser(site.parser)
     for guard in parser.violations(_known(site, parser, judged)):
         if guard.field not in judged:  # a parser stops at the first
@@ -40,22 +39,24 @@ def check(site: Site, contract: Contract, te: str | None = None) -> Iterator[Fin
             yield from registry.load(guard.code).report(site, guard, parser)
     for guard in _violations(site, contract, judged, te):
         yield from registry.load(guard.code).report(site, guard, contract)
-    yield from registry.load("RCL104").check(site, contract)
-    for code in _SITE_RULES:
-        for finding in registry.load(code).check(site, contract):
-            if not any(setting.name in judged for setting in finding.involved):
-                yield finding
+    of_rules = (finding for rule in _on("site") for finding in rule.check(site, contract))
+    for finding in (*site.ignored, *of_rules):
+        if not any(setting.name in judged for setting in finding.involved):
+            yield finding
+
+
+def _on(what: str) -> list[ModuleType]:
+    return [registry.load(rule.code) for rule in registry.running_on(what)]
+
+
+def with_defaults(site: Site, contract: Contract) -> Site:
+    """The site with what Megatron-Core takes for its absent fields; at an open one, nobody writes the retired ones."""
+    return site._replace(defaults=contract.every_default if site.closed else contract.retired)
 
 
 def instance_of(site: Site, contract: Contract) -> dict[str, Any]:
     """What ``TransformerConfig`` gets from ``site``: its fields' values, without those that are unknown."""
-    instance = dict(contract.defaults) if site.closed else {}
-    for name, value in site.effective.items():
-        if value is UNKNOWN or (isinstance(value, list) and UNKNOWN in value):
-            instance.pop(name, None)
-        else:
-            instance[name] = value
-    return instance
+    return with_defaults(site, contract).known()
 
 
 def _known(site: Site, contract: Contract, judged: set[str]) -> dict[str, Any]:
@@ -69,8 +70,10 @@ def _violations(site: Site, contract: Contract, judged: set[str], te: str | None
     if contract.stands_in:
         guards = [guard for guard in guards if _is_everywhere(guard, instance)]
     guards.extend(_whatever_is_unknown(site, contract, instance, judged))
-    bad = {guard.field for guard in guards if guard.code in _VALUE_RULES}
-    kept = [guard for guard in guards if guard.code in _VALUE_RULES or bad.isdisjoint(guard.fields)]
+    # a wrong value is one mistake, and what other guards make of it is no second one
+    of_value = {rule.code for rule in registry.running_on("value")}
+    bad = {guard.field for guard in guards if guard.code in of_value}
+    kept = [guard for guard in guards if guard.code in of_value or bad.isdisjoint(guard.fields)]
     if bad - judged:
         # with the wrong values taken for unknown, what remains is judged by itself
         kept.extend(guard for guard in _violations(site, contract, judged | bad, te) if guard not in kept)
@@ -85,16 +88,16 @@ def _whatever_is_unknown(site: Site, contract: Contract, instance: dict[str, Any
     if open_list and instance.get("recompute_granularity", "selective") == "selective":
         names = [name for name in modules if name is not UNKNOWN]
         assumed = {**instance, "recompute_granularity": "selective", "recompute_modules": names}
-        yield from (guard for guard in contract.violations(assumed) if guard.code == "RCL106")
+        yield from (guard for guard in contract.violations(assumed) if guard.code == _UNKNOWN_MODULE)
     if not known and instance.get("recompute_method") is not None:
         full = contract.violations({**instance, "recompute_granularity": "full"})
-        yield from (guard for guard in full if guard.code == "RCL102")
+        yield from (guard for guard in full if guard.code == _INVALID_METHOD)
 
 
 def _is_everywhere(guard: Guard, instance: dict[str, Any]) -> bool:
     """Whether each recent release that has the modules of a configuration refuses it for the same reason."""
     listed = instance.get("recompute_modules")
-    known = store.index()["modules"].keys() & {name for name in listed or () if isinstance(name, str)}
+    known = MODULES.keys() & {name for name in listed or () if isinstance(name, str)}
     return all(
         any((other.code, other.field) == (guard.code, guard.field) for other in contract.violations(instance))
         for contract in store.recent()

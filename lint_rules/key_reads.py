@@ -7,20 +7,20 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..sources.keys import FIELDS, SWITCH
+from ..schemas.names import VALUES
+from ..sources.keys import FIELDS, SCALARS, SWITCH
 from ..sources.python.query import last_name, path_of
 from ..sources.python.tree import Scope
 from .python_file import PythonFile
 
 _METHODS = ("get", "pop", "setdefault")
 
-#: Settings that are one name or number, and expressions that never are.
-_SCALARS = frozenset({"recompute_granularity", "recompute_method", "recompute_num_layers"})
+#: Expressions that are never one name or number.
 _MANY = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.GeneratorExp)
 _MADE = frozenset({"float", "list", "range", "set", "tuple"})
 
 #: What decides, whatever name it has.
-_DECISIONS = ("full", "selective", "uniform", "block", True, False)
+_DECISIONS = (*(word for words in VALUES.values() for word in words), True, False)
 #: A default that only says "there was none".
 _SENTINEL = re.compile(
     r"_*(?:missing|sentinel|unset|undefined|empty|absent|no_?default|not_?(?:set|given|found))_*", re.IGNORECASE
@@ -118,7 +118,7 @@ def hides(default: ast.expr | None, key: str, container: ast.expr | None, scope:
         return False
     if isinstance(value, ast.Call) and last_name(value.func) == "object":
         return False
-    if key in _SCALARS and (isinstance(value, _MANY) or last_name(getattr(value, "func", value)) in _MADE):
+    if key in SCALARS and (isinstance(value, _MANY) or last_name(getattr(value, "func", value)) in _MADE):
         return False  # the space of a search, or where to sort it: the key holds something else than the setting
     if _SENTINEL.fullmatch(last_name(default)) and getattr(value, "value", None) not in _DECISIONS:
         return False

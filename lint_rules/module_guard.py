@@ -1,4 +1,4 @@
-"""Report a guard about one or several recompute modules (RCL107, RCL108)."""
+"""Report a guard about one or several recompute modules."""
 
 from __future__ import annotations
 

@@ -18,11 +18,16 @@ def page(code: str) -> str:
     """The whole page."""
     rule = registry.RULES[code]
     module = registry.load(code)
-    fixable = ", fixable" if rule.fixable else ""
-    parts = [f"{code} {rule.name} ({rule.severity}{fixable})", _doc(code)]
+    fixes = ", fixable" if fixable(code) else ""
+    parts = [f"{code} {rule.name} ({rule.severity}{fixes})", _doc(code)]
     parts.extend(_example("Example", example) for example in module.INVALID[:2])
     parts.extend(_example("Fine", example) for example in module.VALID[:1])
     return "\n\n".join(parts) + "\n"
+
+
+def fixable(code: str) -> bool:
+    """Whether the rule puts some of its findings right: one of its examples says what becomes of it."""
+    return any(example.fixed is not None for example in registry.load(code).INVALID)
 
 
 def _doc(code: str) -> str:
@@ -35,5 +40,11 @@ def _example(title: str, example: Example) -> str:
     rows = []
     for number, line in enumerate(example.text.splitlines(), 1):
         rows.append(f"{line}    # <-- reported" if number in example.lines else line)
-    heading = f"{title} ({example.filename}{options})"
-    return f"{heading}\n{textwrap.indent(chr(10).join(rows), '    ')}"
+    shown = [f"{title} ({example.filename}{options})", _indented("\n".join(rows))]
+    for name, text in example.beside.items():
+        shown.extend((f"  with {name}", _indented(text.rstrip())))
+    return "\n".join(shown)
+
+
+def _indented(text: str) -> str:
+    return textwrap.indent(text, "    ")

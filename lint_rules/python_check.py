@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import ModuleType
 
 from ..schemas.choose import Choice
 from ..sources.python.tree import Python, is_template
@@ -21,24 +22,29 @@ def check(document: Document, choice: Choice, extras: Extras) -> Iterator[Findin
         extras: what options add.
     """
     keyed = any(key in document.text for key in keys(extras))
-    listed = not choice.assumed and registry.load("RCL303").concerns(document.text, choice)
-    if not keyed and not listed and document.unreadable is None:
+    lists = [rule for rule in _about_lists(choice) if rule.concerns(document.text, choice)]
+    if not keyed and not lists and document.unreadable is None:
         return  # before it is parsed
     python = document.python
     if not isinstance(python, Python):
-        if python.code == "RCL904" or not is_template(document.text):
-            code, message, span, note, help = python
-            yield Finding(code, message, span, note, help)
+        if document.unreadable is not None or not is_template(document.text):
+            yield python
         return
     file = PythonFile(python, extras)
     if keyed:
-        for code in ("RCL301", "RCL302"):
-            yield from registry.load(code).check(file)
-    if listed:
-        yield from registry.load("RCL303").check(file, choice)
+        for rule in registry.running_on("python"):
+            yield from registry.load(rule.code).check(file)
+    for rule in lists:
+        yield from rule.check(file, choice)
 
 
 def check_comments(document: Document, choice: Choice) -> Iterator[Finding]:
     """Yield every finding in the comments of a YAML file."""
-    if not choice.assumed:
-        yield from registry.load("RCL303").check_comments(document.path, document.text, choice)
+    for rule in _about_lists(choice):
+        yield from rule.check_comments(document.path, document.text, choice)
+
+
+def _about_lists(choice: Choice) -> list[ModuleType]:
+    """The modules of the rules about lists of modules."""
+    rules = registry.running_on("lists")
+    return [registry.load(rule.code) for rule in rules if not (rule.needs_release and choice.assumed)]

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..schemas.contract import Contract, Guard
-from ..sources.model import Refused, Site
+from ..sources.model import Site
 from ..sources.suggest import nearest
 from .finding import Example, Finding
 from .wording import from_guard, reword, shown
@@ -63,9 +63,3 @@ def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
     else:
         help = "write full or selective"
     yield from_guard(site, guard, contract, message, help=help, fix=fix)
-
-
-def refuse(refusal: Refused) -> Iterator[Finding]:
-    """The finding for a granularity that the framework's own code refuses."""
-    setting = refusal.setting
-    yield Finding("RCL101", refusal.message, setting.span, refusal.source, refusal.help, (setting, *refusal.because))

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 
 from ..schemas import store
 from ..schemas.contract import Contract, Guard
+from ..schemas.names import MODULES
 from ..sources.model import UNKNOWN, Site
 from ..sources.suggest import nearest
 from .finding import Example, Finding
@@ -73,11 +74,11 @@ def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
 
 def _is_old(name: str) -> bool:
     """Whether a release had a module of that name."""
-    return name in store.index()["modules"]
+    return name in MODULES
 
 
 def _help(name: object, close: str | None, contract: Contract) -> str:
-    since = store.index()["modules"].get(name) if isinstance(name, str) else None
+    since = MODULES.get(name) if isinstance(name, str) else None
     if since and store.version_key(since) > store.version_key(contract.version):
         return f"{name} came with megatron-core {since}"
     return f"did you mean {close}?" if close else "delete it, or name one of these"

@@ -22,6 +22,7 @@ from typing import Any
 
 from ..schemas import store
 from ..schemas.contract import Contract
+from ..schemas.names import TYPES
 from ..sources.model import UNKNOWN, Setting, Site
 from .finding import Edit, Example, Finding, Fix
 from .wording import replace, shown
@@ -58,21 +59,19 @@ INVALID = (
 _LETTERS = "a string where a list belongs: Megatron-Core would read it letter by letter"
 _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
-#: Every recompute field with the JSON type its value must have. A scalar that is no name is RCL101's or RCL102's.
-_TYPES = {
-    "recompute_granularity": "string",
-    "recompute_method": "string",
-    "recompute_num_layers": "integer",
-    "recompute_modules": "array",
-    "distribute_saved_activations": "boolean",
-    "moe_layer_recompute": "boolean",
+_WORDS = {
+    "array": "a list of module names",
+    "integer": "a whole number",
+    "string": "a name",
+    "boolean": "true or false",
 }
 
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
     """One finding for each value of a wrong type that reaches Megatron-Core or the framework's switch."""
     parser = store.parser(site.parser)
-    for name, type_ in (*_TYPES.items(), *parser.own.items()):
+    types = {**TYPES, **contract.types, **parser.own}  # a scalar that is no name is RCL101's or RCL102's
+    for name, type_ in types.items():
         setting = site.settings.get(name) or site.origins.get(name)
         if setting is None or setting.value is None or setting.value is UNKNOWN:
             continue
@@ -127,9 +126,4 @@ def _fix(setting: Setting, type_: str) -> tuple[Fix | None, str]:
 
 
 def _article(type_: str) -> str:
-    return {
-        "array": "a list of module names",
-        "integer": "a whole number",
-        "string": "a name",
-        "boolean": "true or false",
-    }[type_]
+    return _WORDS.get(type_, f"of type {type_}")

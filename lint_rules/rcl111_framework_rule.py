@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..schemas.contract import Contract, Guard
-from ..sources.model import Refused, Site
+from ..sources.model import Site
 from .finding import Example, Finding
 from .wording import at, involved
 
@@ -36,12 +36,6 @@ INVALID = (
         (5,),
     ),
 )
-
-
-def refuse(refusal: Refused) -> Iterator[Finding]:
-    """The finding for one refusal."""
-    setting = refusal.setting
-    yield Finding("RCL111", refusal.message, setting.span, refusal.source, refusal.help, (setting, *refusal.because))
 
 
 def report(site: Site, guard: Guard, parser: Contract) -> Iterator[Finding]:

@@ -28,7 +28,7 @@ from typing import Any
 
 from ..schemas import store
 from ..schemas.contract import Contract
-from ..sources.model import UNKNOWN, Site, Span
+from ..sources.model import Site, Span
 from .finding import Example, Finding
 from .wording import at, involved, item_span
 
@@ -74,29 +74,13 @@ _UNEVEN = (
     "pipeline_model_parallel_layout",
 )
 
-#: Megatron-Core's defaults of the fields that are looked at here; a contract has those of its guards only.
-_DEFAULTS: dict[str, Any] = {
-    "add_bias_linear": True,
-    "fp4": None,
-    "fp8": None,
-    "moe_layer_freq": 1,
-    "mtp_num_layers": None,
-    "num_layers": UNKNOWN,
-    "num_layers_per_virtual_pipeline_stage": None,
-    "num_moe_experts": None,
-    "num_virtual_stages_per_pipeline_rank": None,
-    "pipeline_model_parallel_size": 1,
-    "virtual_pipeline_model_parallel_size": None,
-    **dict.fromkeys(_UNEVEN),
-}
-
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
     """At most one finding for each line of the table."""
-    granularity = site.effective.get("recompute_granularity")
+    granularity = site.value("recompute_granularity")
     release = _release(contract)
     if granularity == "full":
-        yield from _uneven_chunks(site, release)
+        yield from _uneven_chunks(site, contract, release)
         yield from _prediction_layers(site, release)
     elif granularity == "selective":
         yield from _returned_bias(site, release)
@@ -107,21 +91,16 @@ def _release(contract: Contract) -> tuple[int, ...]:
     return store.version_key(contract.version) if contract.version[:1].isdigit() else (999,)
 
 
-def value(site: Site, field: str) -> Any:
-    """What a field is; UNKNOWN at an open site where nothing tells."""
-    return site.effective.get(field, _DEFAULTS[field] if site.closed else UNKNOWN)
-
-
-def _layout(site: Site, field: str) -> Any:
+def _layout(site: Site, contract: Contract, field: str) -> Any:
     """What a field of the pipeline's layout is: what the recipe says, and else the default, in every framework."""
     if field in site.effective:
         return site.effective[field]
-    return site.settings[field].value if field in site.settings else _DEFAULTS[field]
+    return site.settings[field].value if field in site.settings else contract.default(field)
 
 
-def _uneven_chunks(site: Site, release: tuple[int, ...]) -> Iterator[Finding]:
-    size = site.effective.get("recompute_num_layers")
-    if site.effective.get("recompute_method") == "uniform" and type(size) is int and size < 1:
+def _uneven_chunks(site: Site, contract: Contract, release: tuple[int, ...]) -> Iterator[Finding]:
+    size = site.value("recompute_num_layers")
+    if site.value("recompute_method") == "uniform" and type(size) is int and size < 1:
         yield Finding(
             "RCL112",
             f"recompute_num_layers is {size}, and chunks of so many layers never come to an end",
@@ -130,11 +109,11 @@ def _uneven_chunks(site: Site, release: tuple[int, ...]) -> Iterator[Finding]:
             "write 1 or more",
             involved(site, ("recompute_num_layers", "recompute_method")),
         )
-    if release >= (0, 17) or site.effective.get("recompute_method") != "uniform":
+    if release >= (0, 17) or site.value("recompute_method") != "uniform":
         return
     if not isinstance(size, int) or not _whole(size) or size == 1:
         return
-    layers = _stage(site)
+    layers = _stage(site, contract)
     if layers is None or layers % size == 0:
         return
     yield Finding(
@@ -147,17 +126,18 @@ def _uneven_chunks(site: Site, release: tuple[int, ...]) -> Iterator[Finding]:
     )
 
 
-def _stage(site: Site) -> int | None:
+def _stage(site: Site, contract: Contract) -> int | None:
     """How many layers each part of the model has that runs as one block; None where that is not known."""
-    layers, stages = value(site, "num_layers"), value(site, "pipeline_model_parallel_size")
-    if not _whole(layers) or not _whole(stages) or any(_layout(site, field) not in (None, False) for field in _UNEVEN):
+    layers, stages = site.value("num_layers"), site.value("pipeline_model_parallel_size")
+    uneven = any(_layout(site, contract, field) not in (None, False) for field in _UNEVEN)
+    if uneven or not _whole(layers) or not _whole(stages):
         return None
-    per_part = _layout(site, "num_layers_per_virtual_pipeline_stage")
+    per_part = _layout(site, contract, "num_layers_per_virtual_pipeline_stage")
     if per_part is not None:
         return per_part if _whole(per_part) else None
     parts = stages
     for field in ("virtual_pipeline_model_parallel_size", "num_virtual_stages_per_pipeline_rank"):
-        virtual = _layout(site, field)
+        virtual = _layout(site, contract, field)
         if virtual is not None:
             if not _whole(virtual):
                 return None
@@ -170,10 +150,10 @@ def _whole(value: Any) -> bool:
 
 
 def _prediction_layers(site: Site, release: tuple[int, ...]) -> Iterator[Finding]:
-    depths = value(site, "mtp_num_layers")
+    depths = site.value("mtp_num_layers")
     if release < (0, 14) or not _whole(depths):
         return
-    method, size = site.effective.get("recompute_method"), site.effective.get("recompute_num_layers")
+    method, size = site.value("recompute_method"), site.value("recompute_num_layers")
     if (0, 18) <= release < (0, 19):
         yield Finding(
             "RCL112",
@@ -214,12 +194,12 @@ def _prediction_layers(site: Site, release: tuple[int, ...]) -> Iterator[Finding
 
 
 def _returned_bias(site: Site, release: tuple[int, ...]) -> Iterator[Finding]:
-    modules = site.effective.get("recompute_modules")
+    modules = site.value("recompute_modules")
     if release < (0, 12) or not isinstance(modules, list) or "mlp" not in modules:
         return
-    if value(site, "add_bias_linear") is not True or any(value(site, name) is not None for name in ("fp8", "fp4")):
+    if site.value("add_bias_linear") is not True or any(site.value(name) is not None for name in ("fp8", "fp4")):
         return
-    if value(site, "num_moe_experts") is not None and value(site, "moe_layer_freq") == 1:
+    if site.value("num_moe_experts") is not None and site.value("moe_layer_freq") == 1:
         return  # no layer has a dense MLP
     yield Finding(
         "RCL112",
@@ -233,5 +213,5 @@ def _returned_bias(site: Site, release: tuple[int, ...]) -> Iterator[Finding]:
 
 def _item(site: Site, module: str) -> Span:
     setting = site.origin("recompute_modules")
-    modules = site.effective["recompute_modules"]
+    modules = site.value("recompute_modules")
     return item_span(setting, modules.index(module)) if setting else site.anchor

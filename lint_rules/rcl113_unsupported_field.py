@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..schemas import store
 from ..schemas.contract import Contract
+from ..schemas.names import FIELDS
 from ..sources.model import Site
 from .finding import Example, Finding
 
@@ -27,15 +27,13 @@ INVALID = (Example(f"{_MODEL}recompute_modules: [layernorm]\n", (5,), options={"
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
     """One finding for each such field that has a value."""
-    known = None
     for name, value in site.effective.items():
         if "recompute" not in name or name in contract.fields or value is None:
             continue
         setting = site.origin(name)
-        known = known or store.index()["fields"]
-        if setting is None or name not in known:
+        if setting is None or name not in FIELDS:
             continue
-        since = known[name]
+        first, last = FIELDS[name]
         message = f"megatron-core {contract.version} has no {name}"
-        note = f"there is one from {since['first']} " + (f"to {since['last']}" if "last" in since else "on")
+        note = f"there is one from {first} " + (f"to {last}" if last else "on")
         yield Finding("RCL113", message, setting.key, note, "delete it, or use such a release", (setting,))

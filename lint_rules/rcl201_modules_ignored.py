@@ -18,7 +18,6 @@ from collections.abc import Iterator
 from ..schemas.contract import Contract
 from ..sources.model import UNKNOWN, Site
 from .finding import Example, Finding
-from .ignored import dropped
 from .wording import involved, shown
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
@@ -35,10 +34,9 @@ INVALID = (
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
     """At most one finding: the list is there and nobody looks at it."""
-    yield from dropped(site, "RCL201")
     modules = site.effective.get("recompute_modules")
     setting = site.origin("recompute_modules")
-    granularity = site.effective.get("recompute_granularity", None if site.closed else UNKNOWN)
+    granularity = site.value("recompute_granularity")
     if setting is None or not modules or modules is UNKNOWN or granularity not in ("full", None):
         return  # an empty list asks for nothing
     if site.effective.get("moe_layer_recompute"):

@@ -13,12 +13,7 @@ Use instead
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from ..schemas.contract import Contract
-from ..sources.model import Site
-from .finding import Example, Finding
-from .ignored import dropped
+from .finding import Example
 
 _OFF = "policy:\n  megatron_cfg:\n    activation_checkpointing: false\n"
 
@@ -27,8 +22,3 @@ INVALID = (
     Example(f"{_OFF}    recompute_granularity: selective\n", (4,)),
     Example(f"{_OFF}    recompute_modules: [moe]\n", (4,)),
 )
-
-
-def check(site: Site, contract: Contract) -> Iterator[Finding]:
-    """At most one finding, at the first setting that asks."""
-    return dropped(site, "RCL202")

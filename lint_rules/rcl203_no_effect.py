@@ -20,7 +20,6 @@ from ..schemas.contract import Contract
 from ..sources.model import UNKNOWN, Site
 from .check import instance_of
 from .finding import Example, Finding
-from .rcl112_runtime_limit import value
 from .wording import involved, item_span
 
 _MODEL = (
@@ -44,9 +43,9 @@ _OF_EXPERTS = ("moe", "moe_act", "shared_experts")
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
     """One finding for each such module in the list."""
-    modules = site.effective.get("recompute_modules")
+    modules = site.value("recompute_modules")
     setting = site.origin("recompute_modules")
-    if site.effective.get("recompute_granularity") != "selective" or not isinstance(modules, list) or setting is None:
+    if site.value("recompute_granularity") != "selective" or not isinstance(modules, list) or setting is None:
         return
     if any(
         site.effective.get(name) not in (None, False) for name in ("hybrid_layer_pattern", "hybrid_override_pattern")
@@ -70,12 +69,12 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
 
 def _absence(site: Site, module: str) -> str:
     """Why the model has no such module; empty where it may have one."""
-    experts = value(site, "num_moe_experts")
+    experts = site.value("num_moe_experts")
     if module in _OF_EXPERTS and experts is None:
         return "the model is dense"
     if module == "shared_experts" and experts is not UNKNOWN:
-        absent = site.effective.get("moe_shared_expert_intermediate_size", None if site.closed else UNKNOWN)
+        absent = site.value("moe_shared_expert_intermediate_size")
         return "" if absent is not None else "the model has no shared experts"
-    if module == "mlp" and isinstance(experts, int) and experts > 0 and value(site, "moe_layer_freq") == 1:
+    if module == "mlp" and isinstance(experts, int) and experts > 0 and site.value("moe_layer_freq") == 1:
         return "every layer is a mixture of experts"
     return ""

@@ -27,9 +27,14 @@ from .wording import shown
 #: So many other redundant keys at least make a restated section.
 _RESTATED = 5
 
-#: The tests of this rule take two files: tests/lint_rules/test_redundant_override.py.
-VALID = (Example("policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"),)
-INVALID: tuple[Example, ...] = ()
+_BASE = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: selective\n"
+_CHILD = "defaults: base.yaml\npolicy:\n  megatron_cfg:\n    recompute_modules: [mlp]\n"
+
+VALID = (
+    Example(_CHILD, beside={"base.yaml": _BASE}),
+    Example(f"{_CHILD}    recompute_granularity: full\n".replace("[mlp]", "null"), beside={"base.yaml": _BASE}),
+)
+INVALID = (Example(f"{_CHILD}    recompute_granularity: selective\n", (5,), beside={"base.yaml": _BASE}, fixed=_CHILD),)
 
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:

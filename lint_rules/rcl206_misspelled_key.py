@@ -75,7 +75,7 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
 
 def _close(name: str, meant: frozenset[str], contract: Contract) -> str | None:
     """The key that is meant by one that nobody reads; None for a key that somebody does, or that is nearly none."""
-    if name in contract.fields or name in RECOMPUTE_KEYS or name in SUCCESSORS or name in store.index()["fields"]:
+    if name in contract.fields or name in RECOMPUTE_KEYS or name in SUCCESSORS:
         return None
     return _meant(name, meant)
 
@@ -83,7 +83,7 @@ def _close(name: str, meant: frozenset[str], contract: Contract) -> str | None:
 def _rename(setting: Setting, name: str, site: Site) -> Fix:
     old = quotable(setting.name).replace("_", "[-_]")
     edit = Edit(setting.key, name.replace("_", site.spelling), old, quoted=True)
-    return Fix(f"Rename to {name}", (edit,), safe=False)
+    return Fix(f"Rename to {name}", (edit,), safe=False, changes=2)
 
 
 @lru_cache(maxsize=4096)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from ..schemas import store
 from ..schemas.contract import Contract
-from ..sources.model import Refused, Site
+from ..sources.model import Site
 from .finding import Example, Finding
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
@@ -37,12 +37,6 @@ SUCCESSORS = {
     "activations_checkpoint_method": "recompute_method",
     "activations_checkpoint_num_layers": "recompute_num_layers",
 }
-
-
-def refuse(refusal: Refused) -> Iterator[Finding]:
-    """The finding for an old setting that the framework itself no longer takes."""
-    setting = refusal.setting
-    yield Finding("RCL208", refusal.message, setting.key, refusal.source, refusal.help, (setting, *refusal.because))
 
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:

@@ -18,7 +18,6 @@ from collections.abc import Iterator
 from ..schemas.contract import Contract
 from ..sources.model import UNKNOWN, Site
 from .finding import Example, Finding
-from .ignored import dropped
 from .wording import involved, shown
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
@@ -36,15 +35,13 @@ INVALID = (
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
     """One finding for each such setting."""
-    yield from dropped(site, "RCL209")
-    granularity = site.effective.get("recompute_granularity", None if site.closed else UNKNOWN)
+    granularity = site.value("recompute_granularity")
     if site.effective.get("moe_layer_recompute") and granularity != "full":  # beside full, Megatron-Core refuses it
         granularity = "selective"
-    refused = {refusal.setting.name for refusal in site.refused}
     for name in ("recompute_method", "recompute_num_layers"):
         setting = site.origin(name)
         value = site.effective.get(name)
-        if setting is None or value is None or value is UNKNOWN or value == 0 or name in refused:
+        if setting is None or value is None or value is UNKNOWN or value == 0:
             continue  # no layers is what is meant, too
         if granularity is None:
             reason = "no recompute_granularity is set"

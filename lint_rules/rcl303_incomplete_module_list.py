@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..schemas import store
+from ..schemas.names import MODULES
 from ..sources.model import Span
 from ..sources.python.comments import Places, Prose, of_python, of_yaml
 from ..sources.python.query import last_name
@@ -168,7 +168,7 @@ def _is_silent(path: str, choice: Choice) -> bool:
 
 
 def _ever(choice: Choice) -> frozenset[str]:
-    return frozenset({*store.index()["modules"], *choice.contract.modules})
+    return frozenset({*MODULES, *choice.contract.modules})
 
 
 def _judge(items: list[_Item], span: Span, choice: Choice, fix: Fix | None) -> Iterator[Finding]:
@@ -294,12 +294,12 @@ def _fix(items: list[_Item], quotes: tuple[str, str], separator: str, choice: Ch
     last = items[-1].span
     if len(kept) == len(items):
         at_end = last._replace(line=last.end_line, column=last.end_column)
-        return Fix("Complete the list", (Edit(at_end, "".join(separator + name for name in added)),), safe)
+        return Fix("Complete the list", (Edit(at_end, "".join(separator + name for name in added)),), safe, changes=0)
     whole = _whole(items)
     if whole.line != whole.end_line:
         return None
     names = [f"{opening}{item.name}{closing}" for item in kept]
-    return Fix("Correct the list", (Edit(whole, separator.join([*names, *added])),), safe)
+    return Fix("Correct the list", (Edit(whole, separator.join([*names, *added])),), safe, changes=0)
 
 
 def _prose_fix(items: list[_Item], found: ModuleList, prose: Prose, choice: Choice) -> Fix | None:

@@ -87,11 +87,11 @@ def _fix(text: str, comment: Comment, idle: Sequence[str]) -> Fix | None:
     kept = [token for token in comment.codes if token not in idle]
     if kept:
         codes = Span("", comment.line, comment.codes_start + 1, comment.line, comment.end + 1)
-        return Fix("Delete what silences nothing", (Edit(codes, ", ".join(kept)),), safe=True)
+        return Fix("Delete what silences nothing", (Edit(codes, ", ".join(kept)),), safe=True, changes=0)
     if text[comment.end :].strip():
         return None  # somebody says why
     before = text[: comment.start].rstrip()
     if not before:
-        return Fix("Delete the comment", (Edit(here._replace(end_line=comment.line + 1), ""),), safe=True)
+        return Fix("Delete the comment", (Edit(here._replace(end_line=comment.line + 1), ""),), safe=True, changes=0)
     rest = here._replace(column=len(before) + 1, end_column=len(text) + 1)
-    return Fix("Delete the comment", (Edit(rest, ""),), safe=True)
+    return Fix("Delete the comment", (Edit(rest, ""),), safe=True, changes=0)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from .contract import Contract, Guard, is_recompute
+from .contract import Contract, Guard
+from .derivation.classify import UNKNOWN_MODULE
 
 
 def compare(old: Contract, new: Contract) -> list[tuple[str, list[str]]]:
@@ -29,15 +30,15 @@ def _line(guard: Guard) -> str:
 
 
 def _fields(of: Contract, without: Contract) -> list[str]:
-    names = [name for name in of.fields if is_recompute(name) and name not in without.fields]
+    names = [name for name in of.recompute if name not in without.fields]
     return [f"{name} ({of.source_of(name)})" for name in names]
 
 
 def _defaults(old: Contract, new: Contract) -> list[str]:
     return [
         f"{name}: {json.dumps(old.defaults[name])} -> {json.dumps(new.defaults[name])}"
-        for name in new.defaults
-        if is_recompute(name) and name in old.defaults and old.defaults[name] != new.defaults[name]
+        for name in new.recompute
+        if name in old.defaults and old.defaults[name] != new.defaults[name]
     ]
 
 
@@ -57,7 +58,9 @@ def _guards(old: Contract, new: Contract) -> tuple[list[Guard], list[Guard], lis
                 left.remove(twin)
                 right.remove(guard)
     changed = [
-        (before, after) for before, after in pairs if before.condition != after.condition and before.code != "RCL106"
+        (before, after)
+        for before, after in pairs
+        if before.condition != after.condition and before.code != UNKNOWN_MODULE
     ]
     return right, left, sorted(changed, key=lambda pair: new.guards.index(pair[1]))
 

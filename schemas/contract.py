@@ -8,11 +8,6 @@ from typing import Any, NamedTuple
 from .screen import UnknownKeyword, matches
 
 
-def is_recompute(name: str) -> bool:
-    """Whether a field of the configuration belongs to recompute."""
-    return "recompute" in name or name == "distribute_saved_activations"
-
-
 class Guard(NamedTuple):
     """One ``raise`` or ``assert`` of Megatron-Core: a branch of the schema's ``allOf``."""
 
@@ -71,6 +66,19 @@ class Contract:
         return self.schema.get("x-modules", [])
 
     @property
+    def recompute(self) -> list[str]:
+        """The fields that decide about recomputation, in the order of Megatron-Core's source."""
+        return self.schema.get("x-recompute", [])
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """The JSON type of each recompute field that may be of one type only, beside null."""
+        stated = {name: self.fields[name].get("type", []) for name in self.recompute}
+        lists = {name: [type] if isinstance(type, str) else type for name, type in stated.items()}
+        found = {name: [type for type in types if type != "null"] for name, types in lists.items()}
+        return {name: types[0] for name, types in found.items() if len(types) == 1}
+
+    @property
     def fields(self) -> dict[str, dict[str, Any]]:
         """The fields that any guard looks at, with type, default and source."""
         return self.schema["properties"]
@@ -87,8 +95,22 @@ class Contract:
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
-        """Megatron-Core's default of each field that has one."""
+        """Megatron-Core's default of each field that a guard looks at and that has one."""
         return {name: field["default"] for name, field in self.fields.items() if "default" in field}
+
+    @cached_property
+    def every_default(self) -> dict[str, Any]:
+        """:attr:`defaults`, and those of fields that no guard looks at, where they are not null."""
+        return {**self.schema.get("x-defaults", {}), **self.defaults}
+
+    @cached_property
+    def retired(self) -> dict[str, Any]:
+        """The defaults of the fields that a guard looks at and that Megatron-Core's source calls deprecated."""
+        return {name: self.defaults[name] for name, field in self.fields.items() if field.get("deprecated")}
+
+    def default(self, field: str) -> Any:
+        """Megatron-Core's default of any field of its configuration; None where it has none, or no such field."""
+        return self.every_default.get(field)
 
     def source_of(self, field: str) -> str:
         """Where ``field`` is declared."""

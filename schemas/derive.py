@@ -11,7 +11,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from .contract import is_recompute
 from .derivation import classify, logic, pattern, wording
 from .derivation.execute import Raise, raises_of
 from .derivation.fields import FieldInfo, fields_of
@@ -50,17 +49,18 @@ def derive(root: Path | str, version: str | None = None) -> dict[str, Any]:
         declared = fields_of(tree, config)
         fields = {**declared, **fields}
         defaults = {name: info.schema["default"] for name, info in declared.items() if "default" in info.schema}
-        for group in _guards(tree, config, {name: info.types() for name, info in declared.items()}):
+        recompute = {name for name, info in declared.items() if info.recompute}
+        for group in _guards(tree, config, {name: info.types() for name, info in declared.items()}, recompute):
             place = (group[0].module.path, group[0].node.lineno)
             if place in seen:
                 continue
             seen.add(place)
-            branch = _branch(group, defaults)
+            branch = _branch(group, defaults, recompute)
             if branch is None:
                 continue
             (untranslated if "text" in branch else branches).append(branch)
     read = {name for branch in branches for name in branch["x-fields"]}
-    names = [name for name in fields if name in read or is_recompute(name)]
+    names = [name for name, info in fields.items() if name in read or info.recompute]
     modules = _modules(branches)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -68,22 +68,27 @@ def derive(root: Path | str, version: str | None = None) -> dict[str, Any]:
         "title": f"Activation recomputation in Megatron-Core {version}",
         "type": "object",
         "x-modules": modules,
+        "x-recompute": [name for name in names if fields[name].recompute],
         "properties": {name: _property(fields[name], branches) for name in names},
         "allOf": branches,
+        "x-defaults": {
+            name: info.schema["default"]
+            for name, info in fields.items()
+            if name not in names and info.schema.get("default") is not None
+        },
         "x-untranslated": untranslated,
     }
 
 
-def _guards(tree: Tree, config: ConfigClass, declared: dict[str, frozenset[str]]) -> list[list[Raise]]:
+def _guards(tree: Tree, config: ConfigClass, declared: dict[str, frozenset[str]], seeds: set[str]) -> list[list[Raise]]:
     """The raises of a class, those of one source line together (a loop reaches one several times)."""
-    seeds = {name for name in declared if is_recompute(name)}
     grouped: dict[tuple[str, int], list[Raise]] = {}
     for found in raises_of(tree, config, declared, seeds):
         grouped.setdefault((found.module.path, found.node.lineno), []).append(found)
     return list(grouped.values())
 
 
-def _branch(group: list[Raise], defaults: dict[str, Any]) -> dict[str, Any] | None:
+def _branch(group: list[Raise], defaults: dict[str, Any], recompute: set[str]) -> dict[str, Any] | None:
     """The ``allOf`` branch of a guard, its ``x-untranslated`` entry, or None where it looks at no recompute field."""
     found = group[0]
     if len(group) == 1:
@@ -94,7 +99,7 @@ def _branch(group: list[Raise], defaults: dict[str, Any]) -> dict[str, Any] | No
     if any(condition == logic.FALSE for condition in conditions):
         return None
     names = sorted({name for condition in conditions for name in logic.fields_of(condition)})
-    if not any(is_recompute(name) for name in names):
+    if recompute.isdisjoint(names):
         return None
     stated = classify.traits(conditions, _named_modules(conditions, wording.condition_of(found)), defaults)
     branch: dict[str, Any] = {
@@ -102,7 +107,7 @@ def _branch(group: list[Raise], defaults: dict[str, Any]) -> dict[str, Any] | No
         "x-source": f"{found.module.path}#L{found.node.lineno}",
         "x-message": wording.message_of(found.node),
         "x-condition": wording.condition_of(found),
-        "x-subject": classify.subject(stated),
+        "x-subject": classify.subject(stated, recompute),
         "x-fields": names,
     }
     branch["x-message"] = branch["x-message"] or f"fails where {branch['x-condition']}"
@@ -152,7 +157,7 @@ def _named_modules(conditions: list[Condition], words: str) -> list[str]:
 def _modules(branches: list[dict[str, Any]]) -> list[str]:
     """The recompute modules that the guard on unknown ones allows."""
     for branch in branches:
-        if branch["x-rule"] == "RCL106":
+        if branch["x-rule"] == classify.UNKNOWN_MODULE:
             for part in _walk(branch["not"]):
                 outside = part.get("contains", {}).get("not", {}).get("enum")
                 if outside:
@@ -172,7 +177,7 @@ def _walk(schema: Any) -> list[dict[str, Any]]:
 def _property(info: FieldInfo, branches: list[dict[str, Any]]) -> dict[str, Any]:
     """The schema of a field; MCore states the values of a plain ``str`` only where it refuses others."""
     schema = dict(info.schema)
-    code = {classify.GRANULARITY: "RCL101", classify.METHOD: "RCL102"}.get(info.name)
+    code = {classify.GRANULARITY: classify.INVALID_GRANULARITY, classify.METHOD: classify.INVALID_METHOD}.get(info.name)
     refusals = [branch for branch in branches if branch["x-rule"] == code]
     if refusals and "enum" not in schema:
         for part in _walk(refusals[0]["not"]["properties"][info.name]):
@@ -180,7 +185,7 @@ def _property(info: FieldInfo, branches: list[dict[str, Any]]) -> dict[str, Any]
                 schema["enum"] = part["enum"]
     if info.name == classify.MODULES:
         schema["items"] = {"type": "string"}
-    order = ("type", "items", "enum", "default", "description")
+    order = ("type", "items", "enum", "default", "deprecated", "description")
     kept = {name: schema[name] for name in order if name in schema}
     kept["x-source"] = re.sub(r"^.*?(?=megatron/)", "", info.source)
     return {**kept, "x-class": info.owner}

@@ -8,9 +8,6 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-#: What makes a folder a project's root, the surest first.
-_ROOTS = (".git", "pyproject.toml", "setup.py")
-
 _CONFIG = os.path.join("megatron", "core", "transformer", "transformer_config.py")
 
 #: Lock files are long; nothing longer than this is read.
@@ -37,28 +34,6 @@ class Hint(NamedTuple):
     path: str = ""
     #: Whether it is named and not there: a submodule that was not checked out.
     absent: bool = False
-
-
-def project_root(path: str) -> str:
-    """The folder of the project that ``path`` belongs to: the nearest repository, else the nearest Python project.
-
-    Where there is neither, the file's own folder.
-    """
-    start = os.path.abspath(path)
-    if not os.path.isdir(start):
-        start = os.path.dirname(start)
-    nearest = ""
-    current = start
-    while True:
-        for name in _ROOTS:
-            if os.path.exists(os.path.join(current, name)):
-                if name == ".git":
-                    return current
-                nearest = nearest or current
-        parent = os.path.dirname(current)
-        if parent == current:
-            return nearest or start
-        current = parent
 
 
 def hints(root: str) -> Iterator[Hint]:

@@ -12,7 +12,7 @@ from .contract import Contract
 from .store import UnknownRelease
 
 #: Part of every key, so that a contract that an older deriver made is not taken for what this one would make.
-_FORMAT = 1
+_FORMAT = 2
 
 _SOURCES = ("transformer/transformer_config.py", "transformer/enums.py", "model_parallel_config.py", "package_info.py")
 

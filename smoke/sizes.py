@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..schemas.names import FIELDS
 from ..sources import facts as model_facts
 from ..sources.errors import UsageError
+from ..sources.keys import FRAMEWORK_FLAGS
 from .request import SmokeOptions, SmokeSite
 
 #: What a run needs beside ``TransformerConfig``.
@@ -30,15 +32,7 @@ MODEL_SIZES = (
 )
 
 #: Recompute fields; a run with recompute off leaves all of them out.
-RECOMPUTE_FIELDS = (
-    "recompute_granularity",
-    "recompute_method",
-    "recompute_num_layers",
-    "recompute_modules",
-    "recompute_layer_ids",
-    "distribute_saved_activations",
-    "moe_layer_recompute",
-)
+RECOMPUTE_FIELDS = (*FIELDS, *FRAMEWORK_FLAGS)
 
 #: Settings that spread the model over ranks: field, ``initialize_model_parallel`` keyword (None: the field's own name).
 PARALLEL_SIZES = (

@@ -9,6 +9,8 @@ from fnmatch import translate
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from .projects import is_repository, upwards
+
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
@@ -86,20 +88,12 @@ def ignores_above(folder: str) -> list[Ignore]:
 
     Inside a repository the list is never empty, and that tells the walk to look for more of them.
     """
-    current = os.path.abspath(folder)
-    above = []
-    while True:
-        if os.path.exists(os.path.join(current, ".git")):
-            found = [Ignore(current, [])]
-            for parent in reversed(above):
-                if os.path.exists(os.path.join(parent, ".gitignore")):
-                    found.append(Ignore.read(parent))
-            return found
-        parent = os.path.dirname(current)
-        if parent == current:
-            return []
-        current = parent
-        above.append(current)
+    below, *above = upwards(folder, in_repository=True)
+    root = above[-1] if above else below
+    if not is_repository(root):
+        return []
+    files = [parent for parent in reversed(above) if os.path.exists(os.path.join(parent, ".gitignore"))]
+    return [Ignore(root, []), *map(Ignore.read, files)]
 
 
 def ignored(ignores: list[Ignore], path: str, is_folder: bool) -> bool:

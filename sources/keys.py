@@ -1,68 +1,113 @@
 """The names of recompute settings, and which of them make a file worth reading.
 
-Nothing heavy is imported here, since every file of a repository is asked.
+Megatron-Core's names come from its releases (:mod:`recompute_lint.schemas.names`, which is generated); the words that
+frameworks over it have of their own stand here. Nothing heavy is imported, since every file of a repository is asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Final
 
-#: The keys that decide about recomputation in one release of Megatron-Core or another, or in a framework over it.
-RECOMPUTE_KEYS: Final = frozenset(
-    {
-        "activation_checkpointing",
-        "distribute_saved_activations",
-        "moe_layer_recompute",
-        "recompute_granularity",
-        "recompute_method",
-        "recompute_modules",
-        "recompute_num_layers",
-    }
-)
-
-#: Megatron-LM's and Primus's flags that decide about recomputation, as the argument parser names what they set.
-RECOMPUTE_FLAGS: Final = RECOMPUTE_KEYS | {"checkpoint_activations", "recompute_activations", "recompute_layer_ids"}
-
-#: The fields of ``TransformerConfig`` that decide about recomputation.
-FIELDS: Final = (
-    "recompute_granularity",
-    "recompute_method",
-    "recompute_num_layers",
-    "recompute_modules",
-    "distribute_saved_activations",
-)
+from ..schemas import names
 
 #: The key that NeMo-RL has for the whole, and other frameworks for something else.
 SWITCH: Final = "activation_checkpointing"
 
+#: What frameworks over Megatron-LM have beside its flags, as the argument parser names it: Primus's list of layers.
+FRAMEWORK_FLAGS: Final = ("recompute_layer_ids",)
+
+#: The keys that decide about recomputation in one release of Megatron-Core or another, or in a framework over it.
+RECOMPUTE_KEYS: Final = frozenset({*names.FIELDS, SWITCH})
+
+#: Megatron-LM's and Primus's flags that decide about recomputation, as the argument parser names what they set.
+RECOMPUTE_FLAGS: Final = RECOMPUTE_KEYS.union(names.FLAGS, FRAMEWORK_FLAGS)
+
+#: The fields of ``TransformerConfig`` that decide about recomputation, less those that are deprecated.
+FIELDS: Final = tuple(name for name in names.FIELDS if name not in names.RETIRED)
+
+#: The fields that are one word or number.
+SCALARS: Final = frozenset(name for name in FIELDS if names.TYPES[name] in ("string", "integer"))
+
+#: What the names of nearly all these settings have in them, and the names of the others.
+WORD: Final = "recompute"
+WORDLESS: Final = tuple(name for name in (*names.FIELDS, *names.FLAGS) if WORD not in name)
+
+
+def spelled(keys: Iterable[str]) -> str:
+    """A pattern that matches each of some keys, with underscores or with dashes."""
+    return "|".join(key.replace("_", "[_-]") for key in keys)
+
+
+_NAMED_SO = tuple(name for name in FIELDS if name.startswith(WORD))
+
+#: A setting in YAML, under whatever it may stand.
+SETTING: Final = rf"(?m)^[ \t]*[\"']?(?P<key>{'|'.join(_NAMED_SO)})[\"']?[ \t]*:".encode()
+
+#: What a YAML file has in it that is meant for a framework read here, whether it can be read or not.
+MEANT: Final = (
+    "megatron_cfg|activations?_checkpoint|"
+    + spelled((*_NAMED_SO, *(name for name in names.FLAGS if name.startswith(WORD))))
+).encode()
+
 _FIELDS = tuple(field.encode() for field in FIELDS)
-_WITHOUT = b"distribute_saved_activations"
+_WORDLESS_FIELDS = tuple(name.encode() for name in FIELDS if WORD not in name)
+_WORD = WORD.encode()
+_OTHER_WORD = b"p" + _WORD
 _SWITCH = SWITCH.encode()
-
-#: A file that lists modules names two of them at least, and one of these is hardly ever missing.
-_MODULES = (b"core_attn", b"moe_act", b"mla_up_proj", b"shared_experts")
+_MODULES = tuple(name.encode() for name in names.MODULES)
 
 
-def concerns(data: bytes, kind: str, keys: Iterable[str] = ()) -> bool:
+def concerns(
+    data: bytes,
+    kind: str,
+    keys: Iterable[str] = (),
+    modules: Callable[[], Iterable[str]] = lambda: names.MODULES,
+) -> bool:
     """Whether a file can have a finding of a rule that looks at Python or at comments.
 
     Args:
         data: its content.
         kind: ``python`` or ``yaml``; files of other kinds never can.
         keys: further keys to look for in Python.
+        modules: the recompute modules that there are or were; only asked where the file speaks of recomputation.
     """
     if kind == "yaml":
-        return b"#" in data and any(module in data for module in _MODULES)
+        return b"#" in data and _lists_modules(data, modules, in_comments=True)
     if kind != "python":
         return False
     # one search tells most files apart: every field but one has the word in its name
-    recompute = b"recompute" in data
-    if _WITHOUT in data or (recompute and any(field in data for field in _FIELDS)):
+    if any(name in data for name in _WORDLESS_FIELDS):
+        return True
+    if _WORD in data and any(field in data for field in _FIELDS):
         return True
     if any(key.encode() in data for key in keys):
         return True
     if _SWITCH in data and b"megatron" in data.lower():
         return True
-    named = sum(module in data for module in _MODULES)
-    return named > 1 or (named > 0 and (recompute or b"recompute" in data.lower()))
+    return _lists_modules(data, modules, in_comments=False)
+
+
+def _lists_modules(data: bytes, modules: Callable[[], Iterable[str]], *, in_comments: bool) -> bool:
+    """Whether a text names two modules at least, or one with an underscore in Python that speaks of recomputation."""
+    lower = data.lower()
+    speaks = lower.count(_WORD) > lower.count(_OTHER_WORD)
+    known = tuple(name.encode() for name in modules()) if speaks else _MODULES
+    named = [name for name in known if name in data]
+    if not in_comments:
+        telling = sum(b"_" in name for name in named)
+        if telling > 1 or (telling and speaks):
+            return True
+        if not speaks:
+            return False
+    if len(named) < 2:
+        return False
+    text = b"\n".join(re.findall(rb"#[^\n]*", data)) if in_comments else data
+    return len(set(_as_words(tuple(named)).findall(text))) > 1
+
+
+@lru_cache(maxsize=64)
+def _as_words(modules: tuple[bytes, ...]) -> re.Pattern[bytes]:
+    return re.compile(rb"(?<![\w.-])(?:%s)(?![\w-])" % b"|".join(modules))

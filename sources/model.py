@@ -1,4 +1,4 @@
-"""What flows from the files to the rules: spans, settings, sites.
+"""What flows from the files to the rules and on to the report: spans, settings, sites, findings.
 
 These are named tuples and not dataclasses: both are frozen and compact, but importing ``dataclasses`` alone takes as
 long as starting Python does, and a pre-commit hook is mostly start-up.
@@ -6,6 +6,8 @@ long as starting Python does, and a pre-commit hook is mostly start-up.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 
@@ -59,33 +61,47 @@ class Setting(NamedTuple):
         return Span(key.path, key.line, key.column, value.end_line, value.end_column)
 
 
-class Dropped(NamedTuple):
-    """A setting that the framework never hands to Megatron-Core."""
+class Edit(NamedTuple):
+    """Replace the text at ``span`` by ``text``."""
 
-    setting: Setting
-    #: The code of the rule that reports it: RCL201, RCL202 or RCL209.
-    code: str
-    #: Why, as the second half of a sentence that begins with the setting.
-    reason: str
-    #: Where that can be read in the framework's source.
-    source: str
-    #: The other settings that make it so.
-    because: tuple[Setting, ...] = ()
+    span: Span
+    text: str
+    #: A regular expression that all of the text at ``span`` must match, its lines joined by newlines. A rule that has
+    #: not seen the text says so what it takes it for; where it is something else, there is no fix.
+    old: str | None = None
+    #: Whether ``text`` gets the quotes that the text at ``span`` has: the group ``quote`` of ``old``.
+    quoted: bool = False
 
 
-class Refused(NamedTuple):
-    """A setting that the framework's own checks refuse, before or beside Megatron-Core's."""
+class Fix(NamedTuple):
+    """A change that puts a finding right."""
 
-    #: The code of the rule that reports it: RCL111, or RCL101 for a granularity.
-    code: str
-    setting: Setting
-    #: The whole message.
+    #: What it does, in the imperative.
     message: str
-    help: str
-    #: Where the check is in the framework's source.
-    source: str
-    #: The other settings that make it so.
-    because: tuple[Setting, ...] = ()
+    edits: tuple[Edit, ...]
+    #: Whether it can only do what the author meant. A fix that is not safe needs ``--unsafe-fixes``.
+    safe: bool
+    #: How many settings it changes: none where it edits comments, two where it renames a key.
+    changes: int = 1
+
+
+class Finding(NamedTuple):
+    """One mistake, at the most specific place there is for it."""
+
+    #: The rule's name or its code. What is seen while files are read has the name: codes are known to the rules only.
+    rule: str
+    message: str
+    span: Span
+    #: Where the rule has its facts from, or what makes the value wrong.
+    note: str = ""
+    #: What to write instead.
+    help: str = ""
+    #: The settings that make the mistake together, the one at ``span`` among them. When ``span`` is in a parent that is
+    #: not linted, the finding is shown at the one of them that is in the file linted.
+    involved: tuple[Setting, ...] = ()
+    fix: Fix | None = None
+    #: ``error`` or ``warning``, where this finding is not what its rule's others are.
+    severity: str = ""
 
 
 class Site(NamedTuple):
@@ -107,26 +123,34 @@ class Site(NamedTuple):
     origins: dict[str, Setting]
     #: Whether a missing field has Megatron-Core's default.
     closed: bool
-    #: Settings that never reach Megatron-Core.
-    dropped: tuple[Dropped, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    #: Settings that never reach Megatron-Core; the first that each finding involves is the one.
+    ignored: tuple[Finding, ...] = ()
+    #: Settings that the framework's own checks reject, before or beside Megatron-Core's; likewise.
+    rejected: tuple[Finding, ...] = ()
     #: The schema of ``schemas/recipes`` that has the framework's own keys, and what its argument parser checks.
     parser: str = ""
     #: The file and line in the framework that make ``effective`` what it is, for notes.
     source: str = ""
     #: What stands between the words of a key here: ``-`` for flags.
     spelling: str = "_"
+    #: What Megatron-Core takes for absent fields, in the release that the site is linted against; those that are null
+    #: need not be listed at a closed site. At an open one, only fields that nobody writes any more have a default.
+    defaults: Mapping[str, Any] = MappingProxyType({})
+
+    def value(self, field: str) -> Any:
+        """What ``field`` is: the value that is known, Megatron-Core's default, or :data:`UNKNOWN`."""
+        if field in self.effective:
+            return self.effective[field]
+        return self.defaults.get(field, None if self.closed else UNKNOWN)
+
+    def known(self) -> dict[str, Any]:
+        """Every field whose value is known as a whole, with the value."""
+        return {
+            name: value
+            for name, value in {**self.defaults, **self.effective}.items()
+            if value is not UNKNOWN and not (isinstance(value, list) and UNKNOWN in value)
+        }
 
     def origin(self, field: str) -> Setting | None:
         """The setting that gives ``field`` its effective value, or None when no file sets it."""
         return self.origins.get(field) or self.settings.get(field)
-
-
-class Problem(NamedTuple):
-    """Something wrong with a file itself (RCL205, RCL901-RCL905)."""
-
-    code: str
-    message: str
-    span: Span
-    note: str = ""
-    help: str = ""

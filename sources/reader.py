@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from ..schemas.names import MODULES
 from .files import kind_of
-from .model import Problem
+from .model import Finding
 from .text import decode, read_bytes
 
 if TYPE_CHECKING:
@@ -23,32 +25,32 @@ class Document:
         content: its bytes, or why there are none.
     """
 
-    def __init__(self, path: str, content: bytes | Problem) -> None:
+    def __init__(self, path: str, content: bytes | Finding) -> None:
         self.path = path
         self._content = content
 
     @property
     def kind(self) -> str:
         """What kind of file it is; see :func:`~recompute_lint.sources.files.kind_of`."""
-        content = b"" if isinstance(self._content, Problem) else self._content
+        content = b"" if isinstance(self._content, Finding) else self._content
         return kind_of(self.path, content)
 
     @cached_property
-    def _decoded(self) -> str | Problem:
-        return self._content if isinstance(self._content, Problem) else decode(self.path, self._content)
+    def _decoded(self) -> str | Finding:
+        return self._content if isinstance(self._content, Finding) else decode(self.path, self._content)
 
     @cached_property
-    def _parsed(self) -> tuple[list[Value], list[Problem]]:
-        if isinstance(self._decoded, Problem):
+    def _parsed(self) -> tuple[list[Value], list[Finding]]:
+        if isinstance(self._decoded, Finding):
             return [], [self._decoded]
         from .yaml.tree import parse
 
         return parse(self._decoded, self.path)
 
     @cached_property
-    def python(self) -> Python | Problem:
-        """The text as Python, or the RCL904 or RCL905 that says why it is none."""
-        if isinstance(self._decoded, Problem):
+    def python(self) -> Python | Finding:
+        """The text as Python, or the finding that says why it is none."""
+        if isinstance(self._decoded, Finding):
             return self._decoded
         from .python.tree import parse
 
@@ -57,12 +59,12 @@ class Document:
     @property
     def text(self) -> str:
         """The text; empty where it cannot be decoded."""
-        return "" if isinstance(self._decoded, Problem) else self._decoded
+        return "" if isinstance(self._decoded, Finding) else self._decoded
 
     @property
-    def unreadable(self) -> Problem | None:
-        """Why there is no text (RCL904), if there is none."""
-        return self._decoded if isinstance(self._decoded, Problem) else None
+    def unreadable(self) -> Finding | None:
+        """The finding that says why there is no text, if there is none."""
+        return self._decoded if isinstance(self._decoded, Finding) else None
 
     @property
     def roots(self) -> list[Value]:
@@ -70,15 +72,25 @@ class Document:
         return self._parsed[0]
 
     @property
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[Finding]:
         """What is wrong with the file as YAML, or that it cannot be read."""
         return self._parsed[1]
+
+    @property
+    def obstacles(self) -> list[Finding]:
+        """The problems because of which some of its settings may not have been read."""
+        return list(filter(hides_settings, self.problems))
 
     @property
     def root(self) -> Mapping | None:
         """The first YAML document, if it is a mapping."""
         first = self.roots[0] if self.roots else None
         return first if hasattr(first, "entries") else None  # type: ignore[return-value]
+
+
+def hides_settings(problem: Finding) -> bool:
+    """Whether a file with this problem may have settings that nothing was read of; not so where a key stands twice."""
+    return problem.rule != "duplicate-key"
 
 
 class Recent(dict[str, Any]):
@@ -101,11 +113,17 @@ class Reader:
 
     Paths are compared as :func:`os.path.normpath` writes them; a path stays relative where it was given so.
 
+    Args:
+        modules: the recompute modules that a file at a path may name: those of every release known, unless the caller
+            knows more of the Megatron-Core in use.
+
     Attributes:
+        modules: the same.
         memo: what dialects work out about a parent once for all who inherit from it, by path.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, modules: Callable[[str], Iterable[str]] = lambda path: MODULES) -> None:
+        self.modules = modules
         self._parents = Recent()
         self.memo = Recent()
 

@@ -1,4 +1,8 @@
-"""The nearest of several names."""
+"""The nearest of several names.
+
+:mod:`difflib` has no one cutoff for both: what still finds a module behind ``mlp`` with a letter too many takes another
+framework's ``activation_checkpointing_enabled`` for a misspelled key.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ def distance(left: str, right: str, limit: int) -> int:
 
     Returns more than ``limit`` as soon as it is clear that the distance is that large.
     """
-    # each change lets one letter disappear and one appear at most
+    # an insertion or deletion changes the set of letters by one at most, a substitution by two, and a swap not at all
     if abs(len(left) - len(right)) > limit or len({*left} ^ {*right}) > 2 * limit:
         return limit + 1
     two_back: list[int] = []

@@ -8,7 +8,7 @@ import re
 import stat
 from itertools import accumulate
 
-from .model import Problem, Span
+from .model import Finding, Span
 
 #: Files larger than this are not read: recipes are a few kilobytes, and a checkpoint may bear any name.
 MAX_BYTES = 16 * 2**20
@@ -18,8 +18,8 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LINE_BREAK = re.compile("\r\n|[\n\r]")
 
 
-def read_bytes(path: str) -> bytes | Problem:
-    """The content of the file at ``path``, or the RCL904 that says why there is none."""
+def read_bytes(path: str) -> bytes | Finding:
+    """The content of the file at ``path``, or the finding that says why there is none."""
     try:
         if stat.S_ISFIFO(os.stat(path).st_mode):  # opening it would wait for whoever writes to it
             return unreadable(path, "it is not a regular file")
@@ -39,7 +39,7 @@ def reason_of(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
-def decode(path: str, data: bytes) -> str | Problem:
+def decode(path: str, data: bytes) -> str | Finding:
     """Decode UTF-8, or UTF-16 with a byte order mark, and drop the mark. Python has rules of its own."""
     if path.endswith(_PYTHON):
         from .python.text import decode_python
@@ -52,8 +52,8 @@ def decode(path: str, data: bytes) -> str | Problem:
         before = data[: error.start]
         line = before.count(b"\n") + 1
         column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace")) + 1
-        return Problem(
-            "RCL904",
+        return Finding(
+            "unreadable-file",
             f"not valid {error.encoding.upper()}: {error.reason}",
             Span(path, line, column, line, column + 1),
             help="save the file as UTF-8",
@@ -81,9 +81,9 @@ def is_utf16(data: bytes) -> bool:
     return data.startswith(_UTF16)
 
 
-def unreadable(path: str, why: str) -> Problem:
-    """The RCL904 for a file that cannot be read at all."""
-    return Problem("RCL904", f"cannot be read: {why}", Span(path, 1, 1, 1, 1))
+def unreadable(path: str, why: str) -> Finding:
+    """The finding for a file that cannot be read at all."""
+    return Finding("unreadable-file", f"cannot be read: {why}", Span(path, 1, 1, 1, 1))
 
 
 def split_lines(text: str) -> list[str]:

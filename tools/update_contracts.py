@@ -2,7 +2,8 @@
 
 For every release, its wheel is downloaded with pip (once; the cache folder keeps it, unzipped), the contract is
 derived, and ``schemas/mcore`` gets one file per distinct contract and the index. Contracts are distinct that differ in
-anything but the release's number, so also where only lines moved. Nothing of Megatron-Core is imported or executed.
+anything but the release's number, so also where only lines moved. ``schemas/names.py`` gets the names that any release
+has: the rest of the code takes them from there. Nothing of Megatron-Core is imported or executed.
 
 Name a release to add it to those of the index; a new release is all that this command needs to be told.
 """
@@ -17,16 +18,18 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from recompute_lint.schemas.contract import is_recompute  # noqa: E402
+from recompute_lint.schemas.derivation.flags import flags_of  # noqa: E402
 from recompute_lint.schemas.derive import derive  # noqa: E402
 
 CONTRACTS = ROOT / "schemas" / "mcore"
+NAMES = ROOT / "schemas" / "names.py"
 #: One line for each shipped guard, by which a test notices that one was changed or lost.
 GUARDS = ROOT / "tests" / "schemas" / "guards.txt"
 DEFAULT_CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "recompute-lint" / "megatron-core"
@@ -51,8 +54,13 @@ def main(argv: list[str] | None = None) -> int:
         old.unlink()
     for name, contract in files.items():
         (CONTRACTS / name).write_text(dumps(contract), encoding="utf-8")
-    index = json.dumps(index_of(contracts, files), indent=1)
-    (CONTRACTS / "index.json").write_text(index + "\n", encoding="utf-8")
+    index = {"releases": {release: file_of(contract, files) for release, contract in contracts.items()}}
+    (CONTRACTS / "index.json").write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
+    flags = {
+        release: flags_of(source_of(release, arguments.cache), set(contract["x-recompute"]))
+        for release, contract in contracts.items()
+    }
+    NAMES.write_text(names_of(contracts, flags), encoding="utf-8")
     guards = [line for name in sorted(files) for line in guard_lines(name, files[name])]
     GUARDS.write_text("\n".join(guards) + "\n", encoding="utf-8")
     untranslated = 0
@@ -133,24 +141,92 @@ def file_of(contract: dict[str, Any], files: dict[str, dict[str, Any]]) -> str |
     return None
 
 
-def index_of(contracts: dict[str, dict[str, Any]], files: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """The index: each release's file, and the first release of each module and field (and the last, if dropped)."""
+_HEAD = '''"""The names of Megatron-Core's recompute settings, over all releases that have a contract.
+
+Written by ``tools/update_contracts.py`` from the contracts and from Megatron-LM's parser; not to be changed by hand.
+What one release has, and its defaults, is in its contract. Every run imports this, so it holds plain values.
+"""
+
+from __future__ import annotations
+'''
+
+
+def names_of(contracts: dict[str, dict[str, Any]], flags: dict[str, list[str]]) -> str:
+    """The source of ``schemas/names.py``.
+
+    Args:
+        contracts: the contract of each release, oldest first.
+        flags: the flags of each release's parser that are no fields.
+    """
     modules: dict[str, list[str]] = {}
     fields: dict[str, list[str]] = {}
+    deprecated: dict[str, list[str]] = {}
+    types: dict[str, str] = {}
+    values: dict[str, dict[str, None]] = {}
     for release, contract in contracts.items():
-        for table, names in ((modules, contract["x-modules"]), (fields, filter(is_recompute, contract["properties"]))):
+        properties = contract["properties"]
+        for table, names in (
+            (modules, contract["x-modules"]),
+            (fields, contract["x-recompute"]),
+            (deprecated, [name for name, schema in properties.items() if schema.get("deprecated")]),
+        ):
             for name in names:
                 table.setdefault(name, []).append(release)
+        for name in contract["x-recompute"]:
+            stated = properties[name]["type"]
+            types[name] = next(type for type in ([stated] if isinstance(stated, str) else stated) if type != "null")
+            for value in properties[name].get("enum", ()):
+                if value is not None:
+                    values.setdefault(name, {})[value] = None
     newest = list(contracts)[-1]
 
-    def span(having: list[str]) -> dict[str, str]:
-        return {"first": having[0]} if having[-1] == newest else {"first": having[0], "last": having[-1]}
+    def span(having: list[str]) -> tuple[str, str]:
+        return having[0], "" if having[-1] == newest else having[-1]
 
-    return {
-        "releases": {release: file_of(contract, files) for release, contract in contracts.items()},
-        "modules": {name: having[0] for name, having in modules.items()},
-        "fields": {name: span(having) for name, having in fields.items()},
-    }
+    tables = (
+        (
+            "MODULES",
+            "The recompute modules: the release that each came with.",
+            _map(modules, lambda name: span(modules[name])[0]),
+        ),
+        (
+            "FIELDS",
+            "The recompute fields: the release that each came with, and the last that has it, empty for the newest.",
+            _map(fields, lambda name: span(fields[name])),
+        ),
+        ("TYPES", "The JSON type of each recompute field, beside null.", _map(types, types.__getitem__)),
+        (
+            "VALUES",
+            "What a recompute field may be, where it is one of a few words.",
+            _map(values, lambda name: tuple(values[name])),
+        ),
+        (
+            "RETIRED",
+            "Fields of guards that the source calls deprecated: the first release to do so, and the last, as above.",
+            _map(deprecated, lambda name: span(deprecated[name])),
+        ),
+        (
+            "FLAGS",
+            "Flags of Megatron-LM's parser about recomputation that are no fields.",
+            _rows("(", sorted({name for some in flags.values() for name in some}), ")"),
+        ),
+    )
+    parts = [f"#: {words}\n{name} = {text}" for name, words, text in tables]
+    return "\n".join([_HEAD, "\n\n".join(parts), ""])
+
+
+def _map(names: Iterable[str], value: Callable[[str], Any]) -> str:
+    return _rows("{", [f"{_literal(name)}: {_literal(value(name))}" for name in names], "}", quoted=True)
+
+
+def _rows(opening: str, rows: list[str], closing: str, *, quoted: bool = False) -> str:
+    """A literal with one line for each of its parts."""
+    lines = [f"    {row if quoted else _literal(row)}," for row in rows]
+    return "\n".join([opening, *lines, closing])
+
+
+def _literal(value: Any) -> str:
+    return "(" + ", ".join(map(_literal, value)) + ")" if isinstance(value, tuple) else json.dumps(value)
 
 
 def guard_lines(name: str, contract: dict[str, Any]) -> list[str]:

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from recompute_lint.lint_rules import pages  # noqa: E402
-from recompute_lint.lint_rules.registry import RULES, Rule  # noqa: E402
+from recompute_lint.lint_rules.registry import RULES  # noqa: E402
 from recompute_lint.sources.dialects import DIALECTS  # noqa: E402
 
 
@@ -22,7 +22,7 @@ def tables() -> dict[str, list[str]]:
             "| code | name | severity | fix | |",
             "|---|---|---|---|---|",
             *(
-                f"| {code} | {rule.name} | {rule.severity} | {_fix(rule)} | {_plain(pages.summary(code))} |"
+                f"| {code} | {rule.name} | {rule.severity} | {_fix(code)} | {_plain(pages.summary(code))} |"
                 for code, rule in RULES.items()
             ),
         ],
@@ -34,8 +34,8 @@ def tables() -> dict[str, list[str]]:
     }
 
 
-def _fix(rule: Rule) -> str:
-    return "yes" if rule.fixable else ""
+def _fix(code: str) -> str:
+    return "yes" if pages.fixable(code) else ""
 
 
 def _summary(module: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...lint_rules.registry import RULES
 from ...schemas import store
-from ...sources.model import Problem
+from ...sources.model import Finding
 from ...sources.text import read_bytes, reason_of
 from .. import output
 from ..contracts import Contracts
@@ -135,7 +135,7 @@ class _Source:
         if path in self.given:
             return self.given[path]
         content = read_bytes(path)
-        return b"" if isinstance(content, Problem) else content
+        return b"" if isinstance(content, Finding) else content
 
     def put(self, path: str, content: bytes) -> None:
         """Replace a file's content."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ...sources.model import Problem
+from ...lint_rules import registry
+from ...sources.model import Finding
 from ..options import Configurations, UsageError, codes, dialect, release
 from ..output.visible import visible
 
@@ -90,10 +91,11 @@ def write_error(text: str) -> None:
     print(visible(text), file=sys.stderr)
 
 
-def write_problem(problem: Problem) -> None:
+def write_problem(problem: Finding) -> None:
     """Write what is wrong with a file, and where, to standard error."""
     span = problem.span
-    write_error(f"{span.path}:{span.line}:{span.column}: {problem.code} {problem.message}")
+    code = registry.find(problem.rule).code
+    write_error(f"{span.path}:{span.line}:{span.column}: {code} {problem.message}")
 
 
 def fail(error: Exception) -> int:

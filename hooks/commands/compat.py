@@ -6,12 +6,12 @@ import argparse
 from collections.abc import Callable
 from functools import partial
 
+from ...lint_rules import registry
 from ...lint_rules.check import check
-from ...lint_rules.finding import Finding
-from ...lint_rules.registry import RULES
 from ...schemas import store
 from ...schemas.choose import Choice
 from ...schemas.contract import Contract
+from ...sources.model import Finding
 from ..contracts import Contracts
 from ..engine import Linter
 from ..output.visible import visible
@@ -56,7 +56,7 @@ def run(namespace: argparse.Namespace) -> int:
         for file in linter.files(namespace.paths):
             sites, problems = linter.sites(file)
             for problem in problems:
-                failing = failing or RULES[problem.code].severity == "error"
+                failing = failing or registry.find(problem.rule).severity == "error"
                 write_problem(problem)
             if not sites:
                 continue
@@ -107,8 +107,9 @@ def _first(sites: list, contract: Contract, te: str | None, is_shown: Callable[[
     """The code of the first error, ``ok`` if there is none."""
     for site in sites:
         for finding in filter(is_shown, check(site, contract, te)):
-            if (finding.severity or RULES[finding.code].severity) == "error":
-                return finding.code
+            rule = registry.find(finding.rule)
+            if (finding.severity or rule.severity) == "error":
+                return rule.code
     return "ok"
 
 

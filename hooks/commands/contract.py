@@ -9,8 +9,9 @@ import sys
 from ...lint_rules.registry import RULES
 from ...schemas import store
 from ...schemas.choose import choose
-from ...schemas.contract import Contract, is_recompute
-from ...schemas.detect import project_root
+from ...schemas.contract import Contract
+from ...schemas.names import MODULES
+from ...sources.projects import project_root
 from ...sources.text import reason_of
 from .common import UsageError, fail
 
@@ -56,15 +57,14 @@ def _show(namespace: argparse.Namespace) -> int:
         return 0
     print(f"megatron-core {contract.version}")
     print("\nModules that can be recomputed:")
-    since = store.index()["modules"]
     for module in contract.modules:
-        print(f"  {module:20} since {since[module]}" if module in since else f"  {module}")
+        print(f"  {module:20} since {MODULES[module]}" if module in MODULES else f"  {module}")
     if not contract.modules:
         print("  none: there is no recompute_modules yet")
     print("\nFields:")
-    for name, field in contract.fields.items():
-        if is_recompute(name):
-            print(f"  {name:30} default {json.dumps(field.get('default')):8} {field.get('x-source', '')}")
+    for name in contract.recompute:
+        default = json.dumps(contract.defaults.get(name))
+        print(f"  {name:30} default {default:8} {contract.source_of(name)}")
     print("\nWhat is refused:")
     for guard in contract.guards:
         requires = "".join(f"; unless {name} {wanted}" for name, wanted in guard.requires.items())

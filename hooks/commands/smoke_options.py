@@ -9,6 +9,7 @@ from typing import Any
 from ...schemas import store
 from ...smoke.request import GIB, SmokeOptions, SmokeSite
 from ...sources.model import UNKNOWN, Site
+from ...sources.reader import hides_settings
 from ..engine import Linter
 from .common import UsageError, add_configuration_options, configurations
 
@@ -66,7 +67,7 @@ def sites(namespace: argparse.Namespace) -> list[SmokeSite]:
     for file in linter.files(namespace.paths):
         read, problems = linter.sites(file)
         for problem in problems:
-            if problem.code.startswith("RCL9"):
+            if hides_settings(problem):
                 raise UsageError(f"{problem.span.path}:{problem.span.line}: {problem.message}")
         found.extend(_site(site) for site in read)
     return found

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..contract import is_recompute
 from . import logic
 from .constraints import FALSY, Constraint, key
 from .logic import Condition
@@ -15,6 +14,9 @@ GRANULARITY = "recompute_granularity"
 METHOD = "recompute_method"
 NUM_LAYERS = "recompute_num_layers"
 MODULES = "recompute_modules"
+
+#: The codes of the guards that say which values there are.
+INVALID_GRANULARITY, INVALID_METHOD, UNKNOWN_MODULE = "RCL101", "RCL102", "RCL106"
 
 #: The fields that switch recompute on or say how, from the most specific setting to the least.
 _SETTINGS = (MODULES, "moe_layer_recompute", "distribute_saved_activations", NUM_LAYERS, METHOD, GRANULARITY)
@@ -67,12 +69,12 @@ class Traits:
 
 #: Rule code, and what a guard of that code tests. The first that fits is taken.
 _CODES: tuple[tuple[str, Callable[[Traits], Any]], ...] = (
-    ("RCL101", lambda t: t.only(GRANULARITY) and t.not_among(GRANULARITY)),
-    ("RCL102", lambda t: t.only(GRANULARITY, METHOD) and t.not_among(METHOD)),
+    (INVALID_GRANULARITY, lambda t: t.only(GRANULARITY) and t.not_among(GRANULARITY)),
+    (INVALID_METHOD, lambda t: t.only(GRANULARITY, METHOD) and t.not_among(METHOD)),
     ("RCL103", lambda t: t.only(GRANULARITY, METHOD) and t.missing(METHOD)),
     ("RCL104", lambda t: t.only(GRANULARITY, NUM_LAYERS) and t.missing(NUM_LAYERS)),
     ("RCL105", lambda t: t.only(GRANULARITY, NUM_LAYERS) and t.set(NUM_LAYERS)),
-    ("RCL106", lambda t: not t.others and t.unknown_items(MODULES)),
+    (UNKNOWN_MODULE, lambda t: not t.others and t.unknown_items(MODULES)),
     ("RCL107", lambda t: t.modules and (t.requires or t.by_default)),
     ("RCL108", lambda t: t.modules),
     ("RCL109", lambda t: any(t.tests(name) for name in _SETTINGS) and len(t.constraints) > 1),
@@ -105,14 +107,13 @@ def traits(condition: list[Condition], modules: list[str], defaults: dict[str, A
     return Traits(constraints, modules, any(map(logic.requirements_of, condition)), by_default, others)
 
 
-def subject(traits: Traits) -> dict[str, Any]:
-    """The setting at which a finding is shown: the named modules, or else the most specific field that is set."""
+def subject(traits: Traits, recompute: set[str]) -> dict[str, Any]:
+    """The setting at which a finding is shown: the named modules, or else the most specific recompute field set."""
     if traits.modules:
         named = {"item": traits.modules[0]} if len(traits.modules) == 1 else {"items": traits.modules}
         return {"field": MODULES, **named}
     read = [name for name in (*_SETTINGS, *sorted(traits.others)) if traits.tests(name) and not traits.off(name)]
-    recompute = [name for name in read if is_recompute(name)]
-    return {"field": (recompute or [GRANULARITY])[0]}
+    return {"field": next((name for name in read if name in recompute), GRANULARITY)}
 
 
 def _possible(condition: Condition, known: dict[str, Any]) -> bool:

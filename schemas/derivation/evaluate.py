@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from . import logic, values
+from . import logic, operators, values
 from .logic import FALSE, TRUE, Condition
 from .source import Module, Tree
 from .values import (
@@ -15,14 +14,10 @@ from .values import (
     Choices,
     Config,
     Const,
-    Division,
     Field,
-    Group,
     Item,
-    Length,
     Listing,
     Member,
-    Picked,
     Unknown,
     Untranslatable,
     Value,
@@ -31,8 +26,6 @@ from .values import (
 
 _MIN_VERSION = re.compile(r"is_(\w+)_min_version")
 _PACKAGES = {"te": "transformer-engine"}
-_SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 @dataclass(slots=True)
@@ -120,7 +113,9 @@ class Evaluator:
                 return always(Const(-number))
             case ast.BinOp(left=left, op=op, right=right):
                 return values.merge(
-                    (logic.all_of(c, d), _binary(v, op, w)) for c, v in self.value(left) for d, w in self.value(right)
+                    (logic.all_of(c, d), operators.binary(v, op, w))
+                    for c, v in self.value(left)
+                    for d, w in self.value(right)
                 )
             case ast.Call():
                 return self._call(node)
@@ -181,7 +176,7 @@ class Evaluator:
             for other_condition, other in self.value(right):
                 both = logic.all_of(condition, other_condition)
                 if both != FALSE:
-                    result = logic.any_of(result, logic.all_of(both, _relation(value, op, other)))
+                    result = logic.any_of(result, logic.all_of(both, operators.relation(value, op, other)))
         return result
 
     def _quantified(self, generator: ast.GeneratorExp, every: bool) -> Condition:
@@ -293,7 +288,7 @@ class Evaluator:
         if isinstance(node, ast.List) and len(parts) == 1:
             return values.merge((c, Listing(v.name, "single")) for c, v in parts[0] if isinstance(v, Field))
         if isinstance(node, ast.Tuple):
-            return values.merge(_combinations(parts))
+            return values.merge(operators.combinations(parts))
         raise Untranslatable(_text(node))
 
     def _call(self, node: ast.Call) -> Cases:
@@ -306,7 +301,7 @@ class Evaluator:
                     (c, Const(Choices(v.value)) if "set" in name and isinstance(v, Const) else v) for c, v in copied
                 )
             case ast.Call(func=ast.Name(id="len"), args=[argument]):
-                return values.merge((c, _length(v)) for c, v in self.value(argument))
+                return values.merge((c, operators.length(v)) for c, v in self.value(argument))
             case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(id="self"), ast.Constant(value=name), *default]):
                 # pyrefly: ignore[bad-argument-type]
                 return self.value(default[0]) if default and name not in self.declared else self.field(name)
@@ -315,7 +310,7 @@ class Evaluator:
             case ast.Call(func=ast.Name(id=name)) if _MIN_VERSION.fullmatch(name):
                 return self._boolean(self._test(node))
             case ast.Call(func=ast.Attribute(value=base, attr="split"), args=[ast.Constant(value=",")]):
-                return values.merge((c, _split(v)) for c, v in self.value(base))
+                return values.merge((c, operators.split(v)) for c, v in self.value(base))
             case ast.Call(func=ast.Attribute(value=base, attr="copy"), args=[]):
                 return self.value(base)
             case ast.Call(func=ast.Attribute(value=base, attr="get"), args=[index, *default]):
@@ -327,9 +322,9 @@ class Evaluator:
 
     def _subscript(self, base: ast.expr, index: ast.expr) -> Cases:
         if self.enum(base):
-            return tuple((c, _as_member(v)) for c, v in self.value(index))
+            return tuple((c, operators.as_member(v)) for c, v in self.value(index))
         if isinstance(index, ast.Constant) and isinstance(index.value, int):
-            return values.merge((c, _part(v, index.value)) for c, v in self.value(base))
+            return values.merge((c, operators.part(v, index.value)) for c, v in self.value(base))
         return self._look_up(base, index, None)
 
     def _look_up(self, base: ast.expr, index: ast.expr, default: ast.expr | None) -> Cases:
@@ -376,108 +371,6 @@ class Evaluator:
         if len(cases) != 1:
             raise Untranslatable(_text(element))
         return cases[0][1]
-
-
-def _relation(value: Value, op: ast.cmpop, other: Value) -> Condition:
-    """When a comparison of two values holds."""
-    match op:
-        case ast.NotEq() | ast.IsNot():
-            return logic.negate(_relation(value, ast.Eq(), other))
-        case ast.NotIn():
-            return logic.negate(_relation(value, ast.In(), other))
-        case ast.Eq() | ast.Is():
-            if isinstance(other, Const):
-                return values.equals(value, other.value)
-            if isinstance(value, Const):
-                return values.equals(other, value.value)
-        case ast.In():
-            if isinstance(value, Const):
-                return values.has(other, value.value)
-            if isinstance(other, Const):
-                return logic.any_of(*(values.equals(value, item) for item in other.value))
-        case _:
-            # pyrefly: ignore[bad-index]
-            return _order(value, _SIGNS[type(op)], other)
-    raise Untranslatable(f"{value} {type(op).__name__} {other}")
-
-
-def _order(value: Value, sign: str, other: Value) -> Condition:
-    if isinstance(other, Const):
-        if isinstance(other.value, Choices) and sign == "<=":
-            return logic.negate(values.outside(value, other.value))
-        if isinstance(other.value, (int, float)):
-            return values.compare(value, sign, other.value)
-    if isinstance(value, Const) and isinstance(value.value, (int, float)):
-        return values.compare(other, _MIRRORED[sign], value.value)
-    raise Untranslatable(f"{value} {sign} {other}")
-
-
-def _binary(value: Value, op: ast.operator, other: Value) -> Value:
-    match value, op, other:
-        case Const(left), ast.Add(), Const(right) if isinstance(left, (list, tuple, str)):
-            return Const(left + right)
-        case Const(left), ast.Sub(), Const(right) if isinstance(left, tuple):
-            return Const(Choices(item for item in left if item not in right))
-        case Const(left), ast.BitAnd(), Const(right) if isinstance(left, tuple):
-            return Const(Choices(item for item in left if item in right))
-        case Const(left), ast.BitOr(), Const(right) if isinstance(left, tuple):
-            return Const(Choices(dict.fromkeys((*left, *right))))
-        case _, ast.Sub(), Const(right) if isinstance(right, tuple):
-            return Picked(values.listing(value), tuple(right), among=False)
-        case (_, ast.BitAnd(), Const(right)) if isinstance(right, tuple):
-            return Picked(values.listing(value), tuple(right), among=True)
-        case (Const(left), ast.BitAnd(), _) if isinstance(left, tuple):
-            return Picked(values.listing(other), tuple(left), among=True)
-        case Field(dividend), ast.Mod() | ast.FloorDiv(), Field(divisor):
-            return Division(dividend, divisor, isinstance(op, ast.Mod))
-        case (_, ast.Add(), Const(list() as right)):
-            for item in right:
-                value = values.append(value, Const(item))
-            return value
-    raise Untranslatable(f"{value} {type(op).__name__} {other}")
-
-
-def _combinations(parts: list[Cases]) -> Iterator[tuple[Condition, Value]]:
-    """The cases of a tuple whose parts have cases."""
-    combined: list[tuple[Condition, tuple[Value, ...]]] = [(TRUE, ())]
-    for part in parts:
-        combined = [(logic.all_of(c, d), (*done, value)) for c, done in combined for d, value in part]
-        combined = [(condition, done) for condition, done in combined if condition != FALSE]
-    for condition, done in combined:
-        constant = all(isinstance(value, Const) for value in done)
-        yield condition, Const(tuple(v.value for v in done)) if constant else Group(done)  # type: ignore[union-attr]
-
-
-def _length(value: Value) -> Value:
-    return Const(len(value.value)) if isinstance(value, Const) else Length(value)
-
-
-def _split(value: Value) -> Value:
-    match value:
-        case Const(str() as text):
-            return Const(text.split(","))
-        case Field(name):
-            return Listing(name, "split")
-    raise Untranslatable(f"{value}.split(',')")
-
-
-def _as_member(value: Value) -> Value:
-    """What looking a name up in an enum gives."""
-    match value:
-        case Const(str() as name):
-            return Const(Member(name))
-        case Item(of):
-            return Item(Listing(of.field, of.via, of.without, of.plus, members=True))
-    return value
-
-
-def _part(value: Value, index: int) -> Value:
-    match value:
-        case Const(list() | tuple() as parts):
-            return Const(parts[index])
-        case Group(parts):
-            return parts[index]
-    raise Untranslatable(f"{value}[{index}]")
 
 
 def _constant_of(value: Value) -> object:

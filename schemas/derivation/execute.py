@@ -12,19 +12,16 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from . import logic, values
-from .evaluate import Evaluator, Frame
+from .evaluate import Frame
 from .logic import FALSE, TRUE, Condition
 from .slicing import Slice, only_raises, slice_of, targets_of
 from .source import ConfigClass, Module, Tree
+from .store import State, Store
 from .values import Cases, Config, Const, Group, Item, Listing, Unknown, Untranslatable, always
 
 _DEEPEST_CALL = 8
-
-#: What the configuration's fields and the running function's variables hold.
-_State: TypeAlias = "tuple[dict[str, Cases], dict[str, Cases]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +70,7 @@ def raises_of(tree: Tree, config: ConfigClass, declared: dict[str, frozenset[str
     return executor.raises
 
 
-class Executor(Evaluator):
+class Executor(Store):
     """Runs the ``__post_init__`` of a configuration class; see :func:`raises_of`."""
 
     def __init__(self, tree: Tree, config: ConfigClass, declared: dict[str, frozenset[str]], seeds: set[str]) -> None:
@@ -206,7 +203,7 @@ class Executor(Evaluator):
             return self._execute(statement)
         except Untranslatable:
             for name in targets_of(statement):
-                self._store(name, always(Unknown(ast.unparse(statement).split("\n")[0].replace("self.", ""))))
+                self.store(name, always(Unknown(ast.unparse(statement).split("\n")[0].replace("self.", ""))))
             return _RUNS_THROUGH
 
     def _execute(self, statement: ast.stmt) -> Exits:
@@ -221,11 +218,11 @@ class Executor(Evaluator):
                 self._record(statement)
                 del self.path[-len(steps) :]
             case ast.Assign(targets=[target], value=value):
-                self._assign(target, self.value(value))
+                self.assign(target, self.value(value))
             case ast.AnnAssign(target=target, value=value) if value is not None:
-                self._assign(target, self.value(value))
+                self.assign(target, self.value(value))
             case ast.AugAssign(target=target, op=op, value=value):
-                self._assign(target, self.value(ast.BinOp(left=_as_read(target), op=op, right=value)))
+                self.assign(target, self.value(ast.BinOp(left=_as_read(target), op=op, right=value)))
             case ast.For(target=target, iter=iterated, body=body):
                 return self._loop(target, self.value(iterated), body)
             case ast.With(body=body):
@@ -254,14 +251,14 @@ class Executor(Evaluator):
             case ast.Call(func=ast.Attribute(value=owner, attr="append"), args=[item]):
                 added = self.value(item)
                 combined = [(logic.all_of(c, d), values.append(v, w)) for c, v in self.value(owner) for d, w in added]
-                self._assign(owner, values.merge(combined))
+                self.assign(owner, values.merge(combined))
             case ast.Call(func=ast.Attribute(value=owner, attr="extend"), args=[items]):
-                self._assign(owner, self.value(ast.BinOp(left=_as_read(owner), op=ast.Add(), right=items)))
+                self.assign(owner, self.value(ast.BinOp(left=_as_read(owner), op=ast.Add(), right=items)))
             case ast.Call(func=ast.Name(id="setattr"), args=[ast.Name(id="self"), name, value]):
                 for condition, attribute in self.value(name):
                     if not isinstance(attribute, Const):
                         raise Untranslatable(ast.unparse(call))
-                    self._set_where(condition, f"self.{attribute.value}", self.value(value))
+                    self.set_where(condition, f"self.{attribute.value}", self.value(value))
             case _ if _is_super_call(call):
                 for base in self.owners[-1].bases:
                     method = base.method("__post_init__")
@@ -281,14 +278,14 @@ class Executor(Evaluator):
 
     def _branch(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt]) -> Exits:
         condition = self.condition(test)
-        before = self._snapshot()
+        before = self.snapshot()
         taken = self._under(self._steps(test, True), body, join=False)
-        after = self._snapshot()
+        after = self.snapshot()
         if not orelse and after == before:
             return taken
-        self._restore(before)
+        self.restore(before)
         other = self._under(self._steps(test, False), orelse, join=False)
-        self._join(condition, after, logic.negate(condition), self._snapshot())
+        self.join(condition, after, logic.negate(condition), self.snapshot())
         return Exits(logic.any_of(taken.any, other.any), logic.any_of(taken.function, other.function))
 
     def _steps(self, test: ast.expr, outcome: bool) -> list[Step]:
@@ -305,7 +302,7 @@ class Executor(Evaluator):
         """Run statements where some conditions hold; with ``join``, variables keep their values where they don't."""
         if not body or any(step.condition == FALSE for step in steps):
             return _RUNS_THROUGH
-        before = self._snapshot()
+        before = self.snapshot()
         self.path += steps
         exits = self._block(body)
         del self.path[-len(steps) :]
@@ -313,7 +310,7 @@ class Executor(Evaluator):
             return exits
         condition = logic.all_of(*(step.condition for step in steps))
         if join:
-            self._join(condition, self._snapshot(), logic.negate(condition), before)
+            self.join(condition, self.snapshot(), logic.negate(condition), before)
         return Exits(logic.all_of(condition, exits.any), logic.all_of(condition, exits.function))
 
     def _loop(self, target: ast.expr, iterated: Cases, body: list[ast.stmt]) -> Exits:
@@ -323,21 +320,21 @@ class Executor(Evaluator):
                 stay = logic.all_of(condition, holds, logic.negate(left))
                 if stay == FALSE:
                     continue
-                before = self._snapshot()
-                self._assign(target, always(item))
+                before = self.snapshot()
+                self.assign(target, always(item))
                 self.path.append(Step(stay))
                 exits = self._block(body)
                 self.path.pop()
-                after = self._snapshot()
+                after = self.snapshot()
                 if isinstance(item, Item) and self._only_collects(item, before, after):
                     # A list without such an item gets none of them: no need to tell the two cases apart.
-                    self._join(condition, after, logic.negate(condition), before)
+                    self.join(condition, after, logic.negate(condition), before)
                 else:
-                    self._join(stay, after, logic.negate(stay), before)
+                    self.join(stay, after, logic.negate(stay), before)
                 left = logic.any_of(left, logic.all_of(stay, exits.function))
         return Exits(left, left)
 
-    def _only_collects(self, item: Item, before: _State, after: _State) -> bool:
+    def _only_collects(self, item: Item, before: State, after: State) -> bool:
         """Whether a loop's body did nothing to variables for the items meant but append them to lists."""
         changed = [
             value
@@ -385,66 +382,6 @@ class Executor(Evaluator):
     def _strings(self, container: ast.expr) -> list[str]:
         constants = self.constant(container)
         return [item for item in constants if isinstance(item, str)]  # type: ignore[attr-defined]
-
-    def _assign(self, target: ast.expr, cases: Cases) -> None:
-        match target:
-            case ast.Name(id=name):
-                self._store(name, cases)
-            case ast.Attribute(value=ast.Name(id="self"), attr=name):
-                self._store(f"self.{name}", cases)
-            case ast.Tuple(elts=parts):
-                for index, part in enumerate(parts):
-                    self._assign(part, values.merge((c, _part(v, index)) for c, v in cases))
-            case _:
-                raise Untranslatable(ast.unparse(target))
-
-    def _store(self, name: str, cases: Cases) -> None:
-        if name.startswith("self."):
-            self.fields[name.removeprefix("self.")] = cases
-        else:
-            self.frame.locals[name] = cases
-
-    def _set_where(self, condition: Condition, name: str, cases: Cases) -> None:
-        """Set a field where a condition holds."""
-        before = self.field(name.removeprefix("self."))
-        opposite = logic.negate(condition)
-        kept = [(logic.all_of(opposite, c), v) for c, v in before]
-        self._store(name, values.merge([*((logic.all_of(condition, c), v) for c, v in cases), *kept]))
-
-    def _snapshot(self) -> _State:
-        return dict(self.fields), dict(self.frame.locals)
-
-    def _restore(self, state: _State) -> None:
-        self.fields, self.frame.locals = dict(state[0]), dict(state[1])
-
-    def _join(
-        self,
-        condition: Condition,
-        state: _State,
-        opposite: Condition,
-        other: _State,
-    ) -> None:
-        """Make the state that is one where a condition holds and another where its opposite does."""
-        self._restore(other)
-        for mine, theirs, current in zip(state, other, (self.fields, self.frame.locals), strict=True):
-            for name in {**mine, **theirs}:
-                first, second = mine.get(name), theirs.get(name)
-                if first is second:
-                    continue
-                if current is self.fields:
-                    first, second = first or self.initial(name), second or self.initial(name)
-                joined = [(logic.all_of(condition, c), v) for c, v in first or ()]
-                joined += [(logic.all_of(opposite, c), v) for c, v in second or ()]
-                current[name] = values.merge(joined)
-
-
-def _part(value: values.Value, index: int) -> values.Value:
-    match value:
-        case Const(tuple() | list() as parts):
-            return Const(parts[index])
-        case Group(parts):
-            return parts[index]
-    raise Untranslatable(f"{value}[{index}]")
 
 
 def _is_super_call(call: ast.Call) -> bool:

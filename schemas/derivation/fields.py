@@ -1,4 +1,4 @@
-"""The fields of a configuration class: type, default, MCore's words, and where they stand."""
+"""The fields of a configuration class: type, default, MCore's words, where they stand, and what is said of them."""
 
 from __future__ import annotations
 
@@ -29,15 +29,29 @@ _ANYTHING = frozenset({"Any", "Callable", "object"})
 _TYPE_ORDER = ("null", "boolean", "integer", "number", "string", "array", "object")
 _LONGEST = 240
 
+#: The heading in ``TransformerConfig`` above the fields that decide about recomputation; every release has it.
+_SECTION = "activation recomputation"
+_HEADING = re.compile(r"\s*#[\s#]*(\w[^#]*?)[\s#]*$")
+#: How a field's own documentation begins, or a line of it in capitals, where the field is deprecated.
+_DEPRECATED = re.compile(r"\A\s*(?:NOTE:\s*)?(?i:deprecated)\b|^\s*DEPRECATED\b", re.MULTILINE)
+#: What a warning says of a field, or of its flag, that is deprecated.
+_WARNING = re.compile(r"(?:^|\s)(?:--)?([\w-]+) is deprecated\b")
+
 
 @dataclass(frozen=True, slots=True)
 class FieldInfo:
-    """A field as its class declares it; ``schema`` has type, enum, default and description as far as there are any."""
+    """A field as its class declares it.
+
+    Attributes:
+        schema: type, enum, default and description as far as there are any; ``deprecated`` where the source says so.
+        recompute: whether it belongs to recomputation: its name says so, or the heading above it in the source.
+    """
 
     name: str
     owner: str
     source: str
     schema: dict[str, Any]
+    recompute: bool = False
 
     def types(self) -> frozenset[str]:
         """The JSON types that the field may have, none where that isn't known."""
@@ -48,6 +62,7 @@ class FieldInfo:
 def fields_of(tree: Tree, config: ConfigClass) -> dict[str, FieldInfo]:
     """The fields that a class and its bases declare, by name; the nearest declaration counts."""
     found: dict[str, FieldInfo] = {}
+    warned = _warned_of(config)
     for owner in reversed((config, *config.bases)):
         documented = _class_docs(owner.node)
         body = owner.node.body
@@ -55,8 +70,33 @@ def fields_of(tree: Tree, config: ConfigClass) -> dict[str, FieldInfo]:
             match statement:
                 case ast.AnnAssign(target=ast.Name(id=name)):
                     schema = _schema(tree, owner.module, statement, _doc(following) or documented.get(name, ""))
+                    if name in warned or _DEPRECATED.search(_words(following)):
+                        schema["deprecated"] = True
                     source = f"{owner.module.path}#L{statement.lineno}"
-                    found[name] = FieldInfo(name, owner.node.name, source, schema)
+                    recompute = "recompute" in name or _heading(owner.module.lines, statement.lineno) == _SECTION
+                    found[name] = FieldInfo(name, owner.node.name, source, schema, recompute)
+    return found
+
+
+def _heading(lines: list[str], line: int) -> str:
+    """The words of the last comment that stands by itself above a line (1-based); its frame of ``#`` is left out."""
+    for text in reversed(lines[: line - 1]):
+        match = _HEADING.match(text)
+        if match:
+            return match[1]
+    return ""
+
+
+def _warned_of(config: ConfigClass) -> set[str]:
+    """What ``__post_init__`` calls deprecated in a warning: names of fields, those of flags with underscores."""
+    found: set[str] = set()
+    for owner in (config, *config.bases):
+        method = owner.method("__post_init__")
+        for node in ast.walk(method[1]) if method else ():
+            if isinstance(node, ast.Call) and node.args and ast.unparse(node.func).endswith("warn"):
+                words = node.args[0]
+                text = words.value if isinstance(words, ast.Constant) and isinstance(words.value, str) else ""
+                found.update(match[1].replace("-", "_") for match in _WARNING.finditer(text))
     return found
 
 
@@ -140,9 +180,14 @@ def _default(tree: Tree, module: Module, value: ast.expr | None) -> tuple[bool, 
 
 
 def _doc(statement: ast.stmt | None) -> str:
+    return _shorten(_words(statement))
+
+
+def _words(statement: ast.stmt | None) -> str:
+    """The string that a statement is."""
     match statement:
         case ast.Expr(value=ast.Constant(value=str() as text)):
-            return _shorten(text)
+            return text
     return ""
 
 

@@ -19,7 +19,7 @@ class NotMegatron(Exception):
 
 @dataclass(slots=True)
 class Module:
-    """A parsed file: its path within the tree (``megatron/core/...``) and what its names stand for.
+    """A parsed file: its path within the tree (``megatron/core/...``), its lines, and what its names stand for.
 
     ``names`` has the node of each top-level class, function and assigned expression, ``imports`` the module and name
     behind each imported name, wherever in the file the import stands.
@@ -27,6 +27,7 @@ class Module:
 
     path: str
     body: list[ast.stmt]
+    lines: list[str] = field(default_factory=list)
     names: dict[str, ast.AST] = field(default_factory=dict)
     imports: dict[str, tuple[str, str]] = field(default_factory=dict)
 
@@ -73,7 +74,7 @@ class Tree:
         if path not in self._modules:
             try:
                 with open(self.root / path, encoding="utf-8") as file:
-                    self._modules[path] = _read(path, ast.parse(file.read()))
+                    self._modules[path] = _read(path, file.read())
             except (OSError, SyntaxError):
                 self._modules[path] = None
         return self._modules[path]
@@ -131,9 +132,14 @@ class Tree:
         return ConfigClass(node, module, bases)
 
 
-def _read(path: str, tree: ast.Module) -> Module:
-    """The names of a parsed module."""
-    module = Module(path, tree.body)
+def _read(path: str, text: str) -> Module:
+    """A module with its names.
+
+    Raises:
+        SyntaxError: the text is not Python.
+    """
+    tree = ast.parse(text)
+    module = Module(path, tree.body, text.split("\n"))
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:

@@ -1,35 +1,69 @@
-"""The frameworks whose files are understood, and how a file is matched with one.
+"""The frameworks whose settings are understood, and how a file or a command is matched with one.
 
-A dialect is a module with one function (see :mod:`.nemo_rl` for a whole one)::
+A dialect is a module that turns settings into a site, whatever brought them (see :mod:`.nemo_rl` for a whole one)::
 
-    def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None
+    def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None   # its files
+    def site(given: Given, reader: Reader) -> Site            # its overrides and flags; read() calls it, too
 
-Adding one is adding its module and its line in :data:`DIALECTS`.
+Adding one is adding its module and its row in :data:`DIALECTS`.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ..model import Problem, Site
+from ...schemas.names import FLAGS
+from .. import keys
+from ..model import Finding, Setting, Site, Span
 
 if TYPE_CHECKING:  # the table is looked at for every file, YAML is loaded for those that match
     from ..reader import Document, Reader
+    from ..shell.flags import Line
 
 
 class Dialect(NamedTuple):
-    """A line of the table: what the framework is called and which files may be its own."""
+    """A row of the table: what the framework is called, and which files and commands may be its own."""
 
     name: str
     module: str
-    #: A file that holds none of these is none of this framework's; they are searched for before anything is parsed.
+    #: Files without any of these byte strings are skipped; they are searched for before anything is parsed.
     needles: tuple[bytes, ...]
     #: The kind of file, as :func:`~recompute_lint.sources.files.kind_of` names it.
     kind: str = "yaml"
     #: Whether a file that is this dialect's may be another's besides.
     beside: bool = False
+    #: Which overrides (``a.b.key=value``) make a site of it: a regular expression for the dotted key, whose first group
+    #: is the path of the site.
+    overrides: str = ""
+    #: Which commands take their flags as it does: a regular expression for the command's words, joined by blanks.
+    program: str = ""
+
+
+class Given(NamedTuple):
+    """Settings for one place of a framework's configuration, as a file, a command or a program gives them."""
+
+    settings: dict[str, Setting]
+    #: The file that is linted.
+    file: str
+    #: Where the settings go, as a dotted path; empty for the whole configuration.
+    path: str
+    #: Where to point when a finding has no better place.
+    anchor: Span
+    #: Whether there are no others: every parent of the file is read, every word of the command is known.
+    complete: bool = False
+    #: The settings of the mappings inside, by the mapping's key.
+    nested: Mapping[str, dict[str, Setting]] = MappingProxyType({})
+    #: The settings beside the place: those of the mapping that holds it.
+    beside: Mapping[str, Setting] = MappingProxyType({})
+    #: Whether they are written as flags, for what help lines say.
+    flags: bool = False
+    #: The command that gives them; None where it is a file. A command may add to what a file says that it names.
+    line: Line | None = None
 
 
 class Reading(NamedTuple):
@@ -37,7 +71,7 @@ class Reading(NamedTuple):
 
     sites: list[Site]
     #: What keeps the file from being read as the framework reads it.
-    problems: list[Problem]
+    problems: list[Finding]
 
 
 class DialectModule(Protocol):
@@ -47,34 +81,47 @@ class DialectModule(Protocol):
         """Read the file, or return None when it is not one of this framework's; ``forced`` says that it is."""
         ...
 
+    def site(self, given: Given, reader: Reader) -> Site:
+        """The site that settings make; only for dialects that have overrides or a program."""
+        ...
 
-#: What every recompute key has in it, or is.
-_RECOMPUTE = (
-    b"recompute",
-    b"checkpoint_activations",
-    b"checkpoint-activations",
-    b"saved_activations",
-    b"saved-activations",
+
+#: What every recompute key has in it, or is, with underscores or with dashes.
+_RECOMPUTE = tuple(
+    dict.fromkeys(name.replace("_", mark).encode() for name in (keys.WORD, *keys.WORDLESS) for mark in "_-")
 )
 _OVERRIDES = (b"activation_checkpointing", b"activations_checkpoint_")
 
 #: What every field of ``TransformerConfig`` that a Python file may name has in it, or is.
-_FIELDS = (b"recompute_", b"distribute_saved_activations")
+_FIELDS = tuple(name.encode() for name in (f"{keys.WORD}_", *keys.WORDLESS) if name not in FLAGS)
 
-#: Asked in this order; the first that recognizes a file reads it.
+#: The last part of an override's key.
+_KEY = r"\w*recompute\w*|distribute_saved_activations"
+
+#: Asked in this order; the first that recognizes a file, an override or a command reads it.
 DIALECTS = (
-    Dialect("nemo-rl", "nemo_rl", (b"megatron_cfg", b"defaults:", b'defaults":', b"defaults':")),
-    Dialect("megatron-lm", "megatron_lm", _RECOMPUTE),
-    Dialect("primus", "primus", _RECOMPUTE),
-    Dialect("roll", "roll", _RECOMPUTE),
-    Dialect("verl", "verl", _RECOMPUTE),
-    Dialect("ms-swift", "ms_swift", _RECOMPUTE),
-    Dialect("areal", "areal", _RECOMPUTE),
-    Dialect("megatron-bridge", "megatron_bridge", _RECOMPUTE),
-    Dialect("nemo", "nemo", (b"activations_checkpoint_",)),
+    Dialect(
+        "nemo-rl",
+        "nemo_rl",
+        (b"megatron_cfg", b"defaults:", b'defaults":', b"defaults':"),
+        overrides=rf"((?:.*\.)?megatron_cfg)\.(?:.*\.)?(?:{_KEY}|activation_check\w*)",
+    ),
+    Dialect("primus", "primus", _RECOMPUTE, program="primus"),
+    Dialect("roll", "roll", _RECOMPUTE, overrides=rf"((?:.*\.)?strategy_config)\.(?:{_KEY})"),
+    Dialect("verl", "verl", _RECOMPUTE, overrides=rf"((?:.*\.)?override_transformer_config)\.(?:{_KEY})"),
+    Dialect(
+        "ms-swift",
+        "ms_swift",
+        _RECOMPUTE,
+        program=r"(?<![^\s/])(?:megatron|swift) (?:sft|pt|rlhf|grpo|dpo|kto|rm|gkd|export)(?!\S)",
+    ),
+    Dialect("areal", "areal", _RECOMPUTE, overrides=rf"((?:.*\.)?megatron)\.(?:{_KEY})"),
+    Dialect("nemo", "nemo", (b"activations_checkpoint_",), overrides=r"(.+)\.activations_checkpoint_\w+"),
+    Dialect("megatron-bridge", "megatron_bridge", _RECOMPUTE, overrides=rf"(.+)\.(?:{_KEY})"),
+    Dialect("megatron-lm", "megatron_lm", _RECOMPUTE, program=r".*"),
     Dialect("transformer-config", "transformer_config", _RECOMPUTE),
     Dialect("launch-script", "launch_script", (*_RECOMPUTE, *_OVERRIDES), "script"),
-    Dialect("python-flags", "python_flags", _RECOMPUTE, "python", beside=True),
+    Dialect("python-flags", "python_flags", (*_RECOMPUTE, b"activations_checkpoint_"), "python", beside=True),
     Dialect("python", "python_literals", _FIELDS, "python"),
 )
 
@@ -104,13 +151,18 @@ def candidates(data: bytes, kind: str, forced: str) -> list[Dialect]:
     return [dialect for dialect in DIALECTS if dialect.kind == kind and not held.isdisjoint(dialect.needles)]
 
 
+def load(dialect: Dialect) -> DialectModule:
+    """The dialect's module."""
+    module: Any = import_module(f".{dialect.module}", __package__)
+    return module
+
+
 def read(document: Document, reader: Reader, dialects: list[Dialect], *, forced: bool) -> Reading:
     """Read ``document`` with the first of ``dialects`` that takes it for its own."""
     sites: list[Site] = []
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     for dialect in dialects:
-        module: DialectModule = import_module(f".{dialect.module}", __package__)  # type: ignore[assignment]
-        reading = module.read(document, reader, forced=forced)
+        reading = load(dialect).read(document, reader, forced=forced)
         if reading is None:
             continue
         sites.extend(reading.sites)
@@ -118,3 +170,47 @@ def read(document: Document, reader: Reader, dialects: list[Dialect], *, forced:
         if not dialect.beside:
             break
     return Reading(sites, problems)
+
+
+def places(keys: Iterable[str]) -> dict[str, Dialect]:
+    """The place of each site that overrides of these dotted keys make, with its dialect.
+
+    Where two dialects claim one path, it is the first one's.
+    """
+    found: dict[str, int] = {}
+    for key in keys:
+        for index, dialect in enumerate(DIALECTS):
+            match = re.fullmatch(dialect.overrides, key) if dialect.overrides else None
+            if match:
+                found[match[1]] = min(index, found.get(match[1], index))
+                break
+    return {path: DIALECTS[index] for path, index in found.items()}
+
+
+def of_program(words: Iterable[str]) -> Dialect:
+    """The dialect of the flags of a command with these words; Megatron-LM's, unless the program is another's."""
+    text = " ".join(filter(None, words))
+    return next(dialect for dialect in DIALECTS if dialect.program and re.search(dialect.program, text))
+
+
+def ignored(
+    rule: str, setting: Setting, reason: str, *, source: str, help: str, because: tuple[Setting, ...] = ()
+) -> Finding:
+    """A setting that the framework never hands to Megatron-Core.
+
+    Args:
+        rule: the name of the rule that reports it.
+        setting: the setting.
+        reason: why, as the second half of a sentence that begins with the setting.
+        source: where that can be read in the framework's source.
+        help: what to write instead.
+        because: the other settings that make it so.
+    """
+    return Finding(rule, f"{setting.name} {reason}", setting.key, source, help, (setting, *because))
+
+
+def rejected(
+    rule: str, setting: Setting, message: str, *, source: str, help: str, because: tuple[Setting, ...] = ()
+) -> Finding:
+    """A setting that the framework's own checks reject, with the whole message; for the rest, see :func:`ignored`."""
+    return Finding(rule, message, setting.span, source, help, (setting, *because))

@@ -15,17 +15,21 @@ from __future__ import annotations
 from typing import Any
 
 from ..keys import RECOMPUTE_KEYS
-from ..model import UNKNOWN, Dropped, Setting, Site, Span
+from ..model import UNKNOWN, Finding, Setting, Site
 from ..reader import Document, Reader
-from ..yaml.search import mappings, text_at
+from ..shell.flags import Line
+from ..yaml.search import mappings
 from ..yaml.settings import Resolver, dotted, setting, settings_of
 from ..yaml.tree import Mapping
-from . import Reading
+from . import Given, Reading, ignored
+from .forks import above
 
 _CONFIG = "areal/api/cli_args.py#L886-L890"
 _ENGINE = "areal/engine/megatron_engine.py#L520-L527"
 _DEFAULTS = {"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}
 _SWITCH = "gradient_checkpointing"
+_BRIDGE = "bridge_type"
+_WANTED = RECOMPUTE_KEYS | {_SWITCH, _BRIDGE}
 
 #: What a role has beside ``megatron`` in AReaL's files.
 _MARKS = ("backend", _SWITCH, "mb_spec", "path", "experiment_name")
@@ -45,15 +49,11 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
             continue
         if forced or any(name in role.entries for name in _MARKS):
             here = (*path, "megatron")
-            made = settings_of(entry.value, Resolver(root, here, RECOMPUTE_KEYS))
-            settings = {name: setting._replace(value=_typed(name, setting.value)) for name, setting in made.items()}
+            settings = settings_of(entry.value, Resolver(root, here, _WANTED))
             switch = role.entries.get(_SWITCH)
-            on: Any = UNKNOWN
-            if switch is not None:
-                on = _typed(_SWITCH, setting(_SWITCH, switch, Resolver(root, path, frozenset({_SWITCH}))).value)
-            if text_at(entry.value, "bridge_type") == "megatron-bridge":
-                on = True
-            sites.append(_site(settings, entry.value.span, document.path, dotted(here), on))
+            beside = {} if switch is None else {_SWITCH: setting(_SWITCH, switch, Resolver(root, path, _WANTED))}
+            given = Given(settings, document.path, dotted(here), entry.value.span, complete=True, beside=beside)
+            sites.append(site(given, reader))
     return Reading(sites, []) if sites or forced else None
 
 
@@ -69,31 +69,62 @@ def _typed(name: str, value: Any) -> Any:
 _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
-def _site(settings: dict[str, Setting], anchor: Span, path: str, where: str, on: Any) -> Site:
-    effective: dict[str, Any] = {**_DEFAULTS, **{name: setting.value for name, setting in settings.items()}}
+def site(given: Given, reader: Reader) -> Site:
+    """The site of a role's ``megatron`` mapping, or of overrides that a command puts over it."""
+    settings = {name: made._replace(value=_typed(name, made.value)) for name, made in given.settings.items()}
+    effective: dict[str, Any] = dict(_DEFAULTS) if given.line is None else {}
+    effective.update((name, made.value) for name, made in settings.items())
     origins: dict[str, Setting] = {}
-    dropped: tuple[Dropped, ...] = ()
+    unread: tuple[Finding, ...] = ()
     asked = settings.get("recompute_granularity")
-    if on is False:
-        effective["recompute_granularity"] = None
+    if _is_off(given, reader):
         for name in (*_DEFAULTS, "recompute_modules"):
             effective.pop(name, None)
-        dropped = _switched_off(settings, path)
+        effective["recompute_granularity"], origins["recompute_granularity"] = None, given.beside[_SWITCH]
+        unread = _switched_off(settings, given.file)
     elif asked is not None and asked.value == "selective" and "recompute_num_layers" not in settings:
         origins["recompute_num_layers"] = asked  # AReaL's default of 1 stands beside it
     elif asked is not None and asked.value is None:
         for name in ("recompute_method", "recompute_num_layers"):
-            effective.pop(name)
+            effective.pop(name, None)
     return Site(
-        "areal", path, where, anchor, settings, effective, origins, closed=False, dropped=dropped, source=_CONFIG
+        "areal",
+        given.file,
+        given.path,
+        given.anchor,
+        settings,
+        effective,
+        origins,
+        closed=False,
+        ignored=unread,
+        source=_CONFIG,
     )
 
 
-def _switched_off(settings: dict[str, Setting], file: str) -> tuple[Dropped, ...]:
+def _is_off(given: Given, reader: Reader) -> bool:
+    """Whether the role's switch is known to be off, and to matter: with megatron-bridge it does not."""
+    switch, bridge = given.beside.get(_SWITCH), given.settings.get(_BRIDGE)
+    if switch is None or _typed(_SWITCH, switch.value) is not False:
+        return False
+    if bridge is not None:
+        return bridge.value not in (UNKNOWN, "megatron-bridge")
+    return given.line is None or _leaves_default(given.line, given.file, reader)
+
+
+def _leaves_default(line: Line, path: str, reader: Reader) -> bool:
+    """Whether the files that a command names by ``--config`` are there, and none of them can choose the bridge."""
+    words = [word for flag in line.flags if flag.name == "config" for word in flag.values[:1]]
+    texts = [above(reader, path, word.text) if word.text else "" for word in words]
+    return bool(texts) and all(text and _BRIDGE not in text and "defaults:" not in text for text in texts)
+
+
+def _switched_off(settings: dict[str, Setting], file: str) -> tuple[Finding, ...]:
     """What the file asks for, other than AReaL's defaults, while ``gradient_checkpointing`` is false."""
     for name, documented in (("recompute_granularity", ("full", None)), ("recompute_modules", (None,))):
         asked = settings.get(name)
         if asked is None or asked.span.path != file or asked.value is UNKNOWN or asked.value in documented:
             continue
-        return (Dropped(asked, "RCL202", "has no effect: gradient_checkpointing of the role is off", _ENGINE),)
+        reason = "has no effect: gradient_checkpointing of the role is off"
+        help = "write gradient_checkpointing: true, or delete it"
+        return (ignored("checkpointing-off", asked, reason, source=_ENGINE, help=help),)
     return ()

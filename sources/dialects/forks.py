@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from ..keys import RECOMPUTE_FLAGS
+from ..projects import upwards
 from ..reader import Reader
 from ..suggest import nearest
 
@@ -25,8 +26,6 @@ _OLD_SWITCH = re.compile(r"add_argument\(\s*['\"]--checkpoint-activations")
 
 #: A flag that is nearer to a known one than this is a misspelling of it.
 _TOLERANCE = 1 / 8
-#: No folder is looked for higher above a script than this.
-_HIGHEST = 12
 
 
 def is_fork(reader: Reader, path: str, flags: Iterable[str], words: Iterable[str]) -> bool:
@@ -41,34 +40,22 @@ def is_fork(reader: Reader, path: str, flags: Iterable[str], words: Iterable[str
     known = sorted(RECOMPUTE_FLAGS)
     if any(name not in known and nearest(name, known, _TOLERANCE) is None for name in flags):
         return True
-    folder = os.path.dirname(os.path.abspath(path))
-    if _above(reader, folder, _PARSER):
+    if above(reader, path, _PARSER):
         return True
     return any(
-        _PATCHED.search(_above(reader, folder, word))
-        for word in words
-        if word.endswith(".py") and not os.path.isabs(word)
+        _PATCHED.search(above(reader, path, word)) for word in words if word.endswith(".py") and not os.path.isabs(word)
     )
 
 
 def takes_old_switch(reader: Reader, path: str) -> bool:
     """Whether the project that a script belongs to has a parser that takes ``--checkpoint-activations``."""
-    return _OLD_SWITCH.search(_above(reader, os.path.dirname(os.path.abspath(path)), _PARSER)) is not None
+    return _OLD_SWITCH.search(above(reader, path, _PARSER)) is not None
 
 
-def _above(reader: Reader, folder: str, name: str) -> str:
-    """The text of the nearest file of that name in ``folder`` or above it in the same repository, or nothing."""
-    for current in _upwards(folder):
+def above(reader: Reader, path: str, name: str) -> str:
+    """The text of the nearest file ``name`` beside the one at ``path`` or above in the same repository, or nothing."""
+    for current in upwards(os.path.dirname(os.path.abspath(path)), in_repository=True):
         file = os.path.normpath(os.path.join(current, name))
         if file.startswith(current + os.sep) and os.path.isfile(file):
             return reader.document(file).text
     return ""
-
-
-def _upwards(folder: str) -> Iterator[str]:
-    for _ in range(_HIGHEST):
-        yield folder
-        parent = os.path.dirname(folder)
-        if parent == folder or os.path.exists(os.path.join(folder, ".git")):
-            return
-        folder = parent

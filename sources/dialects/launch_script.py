@@ -1,15 +1,8 @@
 """Launch scripts: shell scripts and Makefiles that hand recompute flags or overrides to a training program.
 
-Every command with such a word is a site. What the words mean depends on the program:
-
-* Megatron-LM's flags (``--recompute-granularity full``), for Megatron-LM itself and for what calls its parser (slime,
-  Pai-Megatron-Patch): :mod:`.megatron_args`. Closed unless a word that only a run can tell could hide flags.
-* ``megatron sft`` and its like: ms-swift (:mod:`.ms_swift`).
-* ``primus-cli``, or an experiment's YAML beside the flags: Primus, whose YAML has the rest. Open.
-* ``a.b.recompute_modules=[moe]``: overrides of a Hydra or OmegaConf configuration (:mod:`..shell.overrides`). The
-  path tells the framework: ``override_transformer_config`` is verl's (:mod:`.verl`), ``megatron_cfg`` NeMo-RL's,
-  ``strategy_config`` ROLL's (:mod:`.roll`), ``<role>.megatron`` AReaL's (:mod:`.areal`), ``model`` Megatron-Bridge's or
-  NeMo's.
+Every command with such a word is a site. What the words mean is said by the dialect whose program it runs, or whose
+configuration its overrides reach into: :data:`~recompute_lint.sources.dialects.DIALECTS` tells which one that is.
+Without a program of another's, flags such as ``--recompute-granularity full`` go to Megatron-LM's argument parser.
 """
 
 from __future__ import annotations
@@ -17,36 +10,23 @@ from __future__ import annotations
 import bisect
 import os
 import re
-from collections.abc import Callable, Iterable
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..keys import RECOMPUTE_FLAGS, RECOMPUTE_KEYS
+from ..keys import RECOMPUTE_KEYS, WORD, WORDLESS, spelled
 from ..model import Setting, Site, Span
 from ..reader import Document, Reader
-from ..shell.flags import SWITCHES, Flag, Line, Word, settings_of, take_apart
+from ..shell.flags import SWITCHES, Line, Word, is_recompute, settings_of, take_apart
 from ..shell.overrides import Override, override, parse
 from ..shell.words import Command, Field, commands, split
 from ..suggest import nearest
-from . import Reading
-from .forks import is_fork, takes_old_switch
-from .megatron_args import apply, site_of
+from . import Given, Reading, load, of_program, places
 
 #: What a script must hold before anything of it is looked at closely.
 _INTERESTING = re.compile(
-    r"--\"?(?:[\w-]*recompute\b|[\w-]*recompute_|distribute[_-]saved[_-]activations|checkpoint[_-]activations)"
-    r"|[\w.]\.(?:recompute_\w+|\w*moe_layer_recompute|distribute_saved_activations|activations_checkpoint_\w+"
-    r"|activation_checkpointing)(?:=|$)"
+    rf"--\"?(?:[\w-]*{WORD}\b|[\w-]*{WORD}_|{spelled(WORDLESS)})"
+    rf"|[\w.]\.(?:{WORD}_\w+|\w*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
 )
-
-#: Options of other programs, and of frameworks for other things, whose names hold the word (slime
-#: slime/utils/arguments.py#L239).
-_NOT_OURS = re.compile(r"precompute|recompute_(?:vision|old|log|logprob|loss)|rl_kv_cache")
-
-_SWIFT = ("megatron", "swift")
-_SWIFT_COMMANDS = frozenset({"sft", "pt", "rlhf", "grpo", "dpo", "kto", "rm", "gkd", "export"})
-_PROGRAM = re.compile(r"\.py$|^python[\d.]*$|^torchrun$|^-m$")
-_PRIMUS = re.compile(r"primus")
 
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
@@ -83,41 +63,20 @@ def _distinct(sites: list[Site]) -> list[Site]:
     return list(found.values())
 
 
-def is_ours(name: str) -> bool:
-    """Whether a flag of this name makes its command a site."""
-    # a misspelling of one of the flags has the word in it
-    return name in RECOMPUTE_FLAGS or ("recompute" in name and not _NOT_OURS.search(name))
-
-
 def _sites(command: Command, place: Callable[[int, int], Span], path: str, reader: Reader) -> Iterable[Site]:
-    fields = _spread(command.fields)
-    words = [(_word(field, place), field) for field in fields]
-    plain = [word.text or _program(field.shape) for word, field in words]
-    anchor = place(command.start, command.start)
-    line = take_apart((word, field.variable) for word, field in words)
-    program = next((index for index, word in enumerate(plain) if word == "-m" or word.endswith(".py")), -1)
+    modules = reader.modules(path)
+    fields = _spread(command.fields, modules)
+    words = [(_word(field, place), field.variable) for field in fields]
+    line = take_apart(words)
+    program = next((index for index, word in enumerate(line.texts) if word == "-m" or word.endswith(".py")), -1)
     if program >= 0:  # what stands before it is for what starts it
-        behind = take_apart((word, field.variable) for word, field in words[program + 1 :])
-        line = line._replace(complete=behind.complete)
-    if command.is_text and not is_command_line(line):
+        line = line._replace(complete=take_apart(words[program + 1 :]).complete)
+    if command.is_text and not is_command_line(line, modules):
         return
-    if any(is_ours(flag.name) for flag in line.flags):
-        yield of_flags(line, plain, anchor, path, reader)
-    overrides: dict[str, dict[str, Setting]] = {}
-    for word, field in words:
-        found = _override(word, field)
-        if found is not None:
-            overrides.setdefault(found.path, {})[found.setting.name] = found.setting
-    complete = line.complete and all(_OWN_CONFIG.match(text) for text in _options(line, "config"))
-    for prefix, settings in overrides.items():
-        if any(is_ours(name) or name.startswith(("activations_checkpoint_", "activation_check")) for name in settings):
-            yield from _of_overrides(prefix, settings, anchor, path, complete=complete)
-
-
-def _program(shape: str) -> str:
-    """The Python file at the end of a word whose folder is unknown."""
-    name = shape.rpartition("/")[2]
-    return name if name.endswith(".py") and "\0" not in name else ""
+    overrides = (_override(word, field) for (word, _), field in zip(words, fields, strict=True))
+    anchor = place(command.start, command.start)
+    yield from of_flags(line, anchor, path, reader)
+    yield from of_overrides(line, filter(None, overrides), anchor, path, reader)
 
 
 def _word(field: Field, place: Callable[[int, int], Span]) -> Word:
@@ -130,13 +89,13 @@ def _word(field: Field, place: Callable[[int, int], Span]) -> Word:
     return Word(field.text, place(field.start, field.end), field.expanded, field.shape, cut)
 
 
-def _spread(fields: Iterable[Field]) -> list[Field]:
+def _spread(fields: Iterable[Field], modules: Iterable[str]) -> list[Field]:
     """The words of a command, those that are command lines themselves taken apart; none behind ``;`` or ``&&``."""
     found: list[Field] = []
     for field in fields:
         shape = field.shape
         parts = split(field) if _BLANK.search(shape) and _INTERESTING.search(shape) and _is_line(shape) else []
-        if parts and is_command_line(take_apart((_plain_word(part), part.variable) for part in parts)):
+        if parts and is_command_line(take_apart((_plain_word(part), part.variable) for part in parts), modules):
             found.extend(parts)
         else:
             found.append(field)
@@ -162,19 +121,21 @@ _RUNS = re.compile(
     r"|bash|sh|mpirun|ray|docker|primus\S*)(?:\s|$)"
 )
 
-#: A list of modules has names that are nearly one of these.
-_MODULES = ("core_attn", "gdn_norm_out", "layernorm", "mhc", "mla_up_proj", "mlp", "moe", "moe_act", "shared_experts")
 
+def is_command_line(line: Line, modules: Iterable[str]) -> bool:
+    """Whether no flag has words behind it that it does not take, as in a sentence or a usage text.
 
-def is_command_line(line: Line) -> bool:
-    """Whether no flag has words behind it that it does not take, as in a sentence or a usage text."""
+    Args:
+        line: the words.
+        modules: the recompute modules that there are; half of a list of modules must be nearly one of these.
+    """
     for flag in line.flags:
-        if not is_ours(flag.name):
+        if not is_recompute(flag.name):
             continue
         if any(word.text and re.search(r"[|<>]", word.text) for word in flag.values):
             return False
         if flag.name == "recompute_modules":
-            known = [word for word in flag.values if word.text is None or nearest(word.text, _MODULES)]
+            known = [word for word in flag.values if word.text is None or nearest(word.text, modules)]
             if 2 * len(known) < len(flag.values):
                 return False
         elif len(flag.values) > (0 if flag.name in SWITCHES else 1):
@@ -195,99 +156,41 @@ def _override(word: Word, field: Field) -> Override | None:
     return parse(field.head, word) if "=" in field.head else None
 
 
-# ---- flags
+# ---- what the settings of a command mean
 
 
-def of_flags(line: Line, words: list[str], anchor: Span, path: str, reader: Reader) -> Site:
-    """The site that a command line makes; ``words`` are its words, empty where they are unknown."""
-    flags = [flag for flag in line.flags if _FLAG_NAME.match(flag.name)]
-    program = [word.rpartition("/")[2] for word in words if word]
-    swift = next((other for word, other in pairwise(program) if word in _SWIFT and other in _SWIFT_COMMANDS), None)
-    if swift is not None:
-        from .ms_swift import of_settings as of_swift
+def of_flags(line: Line, anchor: Span, path: str, reader: Reader) -> Iterator[Site]:
+    """The site that the flags of a command make, if they are about recomputation.
 
-        whole = (
-            line.complete and swift != "export" and not any(word.endswith((".yaml", ".yml", ".json")) for word in words)
-        )
-        return of_swift(settings_of(flags), anchor, path, complete=whole)
-    if any(_PRIMUS.search(word) for word in words):
-        return _primus(flags, anchor, path)
-    settings = settings_of(flags)
-    known = line.complete and any(_PROGRAM.search(word) for word in words)
-    ours = [name for name in settings if is_ours(name)]
-    if is_fork(reader, path, ours, words):
-        if takes_old_switch(reader, path):
-            settings.pop("checkpoint_activations", None)
-        settings = {name: setting for name, setting in settings.items() if name in ours}
-        known = False
-    applied = apply(settings, closed=known, flags=True)
-    return site_of("launch-script", path, _named(words), anchor, settings, applied, spelling="-")
+    Args:
+        line: the command.
+        anchor: where to point when a finding has no better place.
+        path: the file that has the command.
+        reader: reads the files beside it.
+    """
+    if any(is_recompute(flag.name) for flag in line.flags):
+        settings = settings_of(flag for flag in line.flags if _FLAG_NAME.match(flag.name))
+        given = Given(settings, path, "", anchor, complete=line.complete, flags=True, line=line)
+        yield load(of_program(line.texts)).site(given, reader)
+
+
+def of_overrides(line: Line, overrides: Iterable[Override], anchor: Span, path: str, reader: Reader) -> Iterator[Site]:
+    """A site for each place that a command's overrides reach into; for the rest, see :func:`of_flags`."""
+    groups: dict[str, dict[str, Setting]] = {}
+    for one in overrides:
+        groups.setdefault(one.path, {})[one.setting.name] = one.setting
+    keys = (f"{prefix}.{name}" for prefix, group in groups.items() for name in group if _is_key(name))
+    for where, dialect in places(keys).items():
+        inside = f"{where}."
+        nested = {prefix[len(inside) :]: group for prefix, group in groups.items() if prefix.startswith(inside)}
+        beside = groups.get(where.rpartition(".")[0], {})
+        given = Given(groups.get(where, {}), path, where, anchor, line.complete, nested, beside, line=line)
+        yield load(dialect).site(given, reader)
+
+
+def _is_key(name: str) -> bool:
+    """Whether an override of a key of this name makes its command a site."""
+    return is_recompute(name) or name.startswith(("activation_check", "activations_check"))
 
 
 _FLAG_NAME = re.compile(r"[A-Za-z]\w*$")
-
-
-#: The configuration that verl's trainer brings.
-_OWN_CONFIG = re.compile(r"config/?$|ppo_megatron_trainer(?:\.yaml)?$")
-
-
-def _options(line: Line, beginning: str) -> list[str]:
-    """The values of the flags whose names begin so."""
-    return [word.text or "" for flag in line.flags if flag.name.startswith(beginning) for word in flag.values[:1]]
-
-
-def _named(words: list[str]) -> str:
-    """The program's file, to tell the commands of a script apart."""
-    return next((word.rpartition("/")[2] for word in words if word.endswith(".py")), "")
-
-
-def _primus(flags: list[Flag], anchor: Span, path: str) -> Site:
-    """Flags of Primus: they override an experiment's YAML, and its values are Python's or YAML's words.
-
-    ``primus/core/utils/arg_utils.py``, parse_cli_overrides.
-    """
-    from .primus import follow
-
-    settings = {
-        name: setting._replace(value=None) if setting.value in ("None", "null") else setting
-        for name, setting in settings_of(flags).items()
-    }
-    return follow(settings, anchor, path, "", closed=False, flags=True)
-
-
-# ---- overrides
-
-
-def _of_overrides(
-    prefix: str, settings: dict[str, Setting], anchor: Span, path: str, *, complete: bool
-) -> Iterable[Site]:
-    keys = prefix.split(".")
-    if "override_transformer_config" in keys:
-        from .verl import of_overrides
-
-        yield of_overrides(prefix, settings, anchor, path, complete=complete)
-    elif "megatron_cfg" in keys:
-        yield _of_nemo_rl(prefix, settings, anchor, path)
-    elif "strategy_config" in keys:
-        from .roll import follow
-
-        yield follow(settings, anchor, path, prefix)
-    elif any(name.startswith("activations_checkpoint_") for name in settings):
-        from .nemo import follow as follow_nemo
-
-        yield follow_nemo(settings, anchor, path, prefix)
-    elif any(name in RECOMPUTE_KEYS - {"activation_checkpointing"} or "recompute" in name for name in settings):
-        if keys[-1] == "megatron":
-            effective = {key: setting.value for key, setting in settings.items()}
-            yield Site("areal", path, prefix, anchor, settings, effective, {}, closed=False)
-        else:
-            from .megatron_bridge import of_settings as of_bridge
-
-            yield of_bridge(settings, anchor, path, prefix)
-
-
-def _of_nemo_rl(prefix: str, settings: dict[str, Setting], anchor: Span, path: str) -> Site:
-    """Overrides of a NeMo-RL recipe, which has the rest; method and number of layers are NeMo-RL's own."""
-    passed = ("recompute_granularity", "recompute_modules")
-    effective = {name: setting.value for name, setting in settings.items() if name in passed}
-    return Site("nemo-rl", path, prefix, anchor, settings, effective, {}, closed=False, parser="nemo-rl")

@@ -7,9 +7,11 @@ scripts and test recipes, and for every framework that calls ``validate_args`` (
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
-from ..model import UNKNOWN, Dropped, Refused, Setting, Site, Span
+from ..model import UNKNOWN, Finding, Setting, Site
+from . import Given, ignored
 
 ARGUMENTS = "megatron/training/arguments.py"
 
@@ -41,52 +43,16 @@ _OF_PATTERN = ("num_layers", "mtp_num_layers", "multi_latent_attention", "num_mo
 _PATTERNS = ("hybrid_layer_pattern", "hybrid_override_pattern", "mtp_hybrid_override_pattern")
 
 
-class Applied(NamedTuple):
-    """Arguments as they reach ``TransformerConfig``."""
-
-    effective: dict[str, Any]
-    origins: dict[str, Setting]
-    refused: tuple[Refused, ...]
-    dropped: tuple[Dropped, ...]
-    closed: bool
-
-
-def site_of(
-    dialect: str,
-    path: str,
-    where: str,
-    anchor: Span,
-    settings: dict[str, Setting],
-    applied: Applied,
-    *,
-    spelling: str = "_",
-) -> Site:
-    """The site of arguments that were followed; the fields are :class:`~.model.Site`'s."""
-    return Site(
-        dialect,
-        path,
-        where,
-        anchor,
-        settings,
-        applied.effective,
-        applied.origins,
-        closed=applied.closed,
-        dropped=applied.dropped,
-        refused=applied.refused,
-        parser=PARSER,
-        source=ARGUMENTS,
-        spelling=spelling,
-    )
-
-
-def apply(settings: dict[str, Setting], *, closed: bool, flags: bool) -> Applied:
-    """Follow the arguments through ``validate_args``.
+def site(given: Given, dialect: str, *, spelling: str = "_") -> Site:
+    """The site that arguments make, once ``validate_args`` has been through them.
 
     Args:
-        settings: the arguments, by name with underscores.
-        closed: whether those that are absent have the parser's defaults.
-        flags: whether they are written as flags, for what the help lines say.
+        given: the arguments, by name with underscores. Where they are complete, those that are absent have the parser's
+            defaults.
+        dialect: what the site is called.
+        spelling: what stands between the words of a key.
     """
+    settings, closed = given.settings, given.complete
     effective: dict[str, Any] = {}
     origins: dict[str, Setting] = {}
     for name, setting in settings.items():
@@ -111,10 +77,22 @@ def apply(settings: dict[str, Setting], *, closed: bool, flags: bool) -> Applied
         effective["sequence_parallel"] = False
     elif parallel is UNKNOWN and "sequence_parallel" in effective:
         effective["sequence_parallel"] = UNKNOWN
-    refused: list[Refused] = []
-    dropped: list[Dropped] = []
-    _old_switches(settings, effective, origins, refused, dropped, flags=flags)
-    return Applied(effective, origins, tuple(refused), tuple(dropped), closed)
+    unread = tuple(_short_switch(settings, effective, origins))
+    return Site(
+        dialect,
+        given.file,
+        given.path,
+        given.anchor,
+        settings,
+        effective,
+        origins,
+        closed=closed,
+        ignored=unread,
+        rejected=tuple(_old_switch(settings, flags=given.flags)),
+        parser=PARSER,
+        source=ARGUMENTS,
+        spelling=spelling,
+    )
 
 
 def _given(settings: dict[str, Setting], name: str) -> bool:
@@ -125,26 +103,23 @@ def _spelled(name: str, value: str, *, flags: bool) -> str:
     return f"--{name.replace('_', '-')} {value}".rstrip() if flags else f"{name}: {value or 'true'}"
 
 
-def _old_switches(
-    settings: dict[str, Setting],
-    effective: dict[str, Any],
-    origins: dict[str, Setting],
-    refused: list[Refused],
-    dropped: list[Dropped],
-    *,
-    flags: bool,
-) -> None:
+def _old_switch(settings: dict[str, Setting], *, flags: bool) -> Iterator[Finding]:
     old = settings.get("checkpoint_activations")
     if old is not None and old.value is True:
-        refused.append(
-            Refused(
-                "RCL208",
-                old,
-                "checkpoint_activations is no longer valid: Megatron-LM says so and exits",
-                f"write {_spelled('recompute_granularity', 'full', flags=flags)} with a method and a number of layers",
-                f"{ARGUMENTS}#L601-L604",
-            )
+        yield Finding(
+            "deprecated-key",
+            "checkpoint_activations is no longer valid: Megatron-LM says so and exits",
+            old.key,
+            f"{ARGUMENTS}#L601-L604",
+            f"write {_spelled('recompute_granularity', 'full', flags=flags)} with a method and a number of layers",
+            (old,),
         )
+
+
+def _short_switch(
+    settings: dict[str, Setting], effective: dict[str, Any], origins: dict[str, Setting]
+) -> Iterator[Finding]:
+    """Put into ``effective`` what ``recompute_activations`` makes of the granularity; tell what that leaves unread."""
     short = settings.get("recompute_activations")
     if short is None or short.value in (None, False):
         return
@@ -154,5 +129,5 @@ def _old_switches(
     written = settings.get("recompute_granularity")
     if written is not None and written.value not in (None, UNKNOWN, "selective"):
         reason = "has no effect: beside recompute_activations, Megatron-LM always takes selective"
-        dropped.append(Dropped(written, "RCL209", reason, f"{ARGUMENTS}#L607-L608"))
+        yield ignored("settings-ignored", written, reason, source=f"{ARGUMENTS}#L607-L608", help="delete it")
     effective["recompute_granularity"], origins["recompute_granularity"] = "selective", short

@@ -16,11 +16,11 @@ Open: the recipe has the rest. Files of NeMo Automodel and torchtitan have ``act
 from __future__ import annotations
 
 from ..keys import RECOMPUTE_KEYS
-from ..model import Setting, Site, Span
+from ..model import Site
 from ..reader import Document, Reader
 from ..yaml.search import child
 from ..yaml.settings import Resolver, settings_of
-from . import Reading
+from . import Given, Reading
 
 _SOURCE = "src/megatron/bridge/training/utils/omegaconf_utils.py"
 
@@ -36,18 +36,18 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     if not forced and not any(name.startswith("recompute_") for name in model.entries):
         return None
     settings = settings_of(model, Resolver(root, ("model",), RECOMPUTE_KEYS))
-    return Reading([of_settings(settings, model.span, document.path, "model")], [])
+    return Reading([site(Given(settings, document.path, "model", model.span), reader)], [])
 
 
-def of_settings(settings: dict[str, Setting], anchor: Span, path: str, where: str) -> Site:
+def site(given: Given, reader: Reader) -> Site:
     """The site of what a file or a command line puts over a recipe."""
-    effective = {name: setting.value for name, setting in settings.items()}
+    effective = {name: setting.value for name, setting in given.settings.items()}
     return Site(
         "megatron-bridge",
-        path,
-        where,
-        anchor,
-        settings,
+        given.file,
+        given.path,
+        given.anchor,
+        given.settings,
         effective,
         {},
         closed=False,

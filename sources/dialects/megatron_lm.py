@@ -8,7 +8,8 @@ Facts from NVIDIA/Megatron-LM at d98e8a64ddf3:
 * ``megatron/training/yaml_arguments.py#L301-L320``: the same checks on ``language_model`` and ``model_parallel``, and
   core_transformer_config_from_yaml, which reads the fields of both.
 
-Closed: an argument that is absent has the parser's default.
+Closed: an argument that is absent has the parser's default. So are a command's flags, unless a word that only a run can
+tell could hide some.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from typing import Any
 
 from ..model import UNKNOWN, Setting, Site, Span
 from ..reader import Document, Reader
-from ..shell.flags import LISTS, number
+from ..shell.flags import LISTS, is_recompute, number
 from ..yaml.search import child, cut
 from ..yaml.settings import setting, settings_of
 from ..yaml.tree import Entry, Mapping
-from . import Reading
-from .megatron_args import apply, site_of
+from . import Given, Reading, megatron_args
+from .forks import is_fork, takes_old_switch
 
+#: What runs Megatron-LM; whatever else gives its flags may give more.
+_PROGRAM = re.compile(r"\.py$|^python[\d.]*$|^torchrun$|^-m$")
 _RUN = re.compile(r"MODEL_ARGS(?:_\d+)?$")
 _WORD = re.compile(r"[^\s\[\]]+")
 
@@ -47,15 +50,29 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     return Reading([], []) if forced else None
 
 
+def site(given: Given, reader: Reader) -> Site:
+    """The site of a command's flags: Megatron-LM's, or of what calls its parser (slime, Pai-Megatron-Patch)."""
+    settings, words = given.settings, given.line.texts if given.line is not None else ()
+    complete = given.complete and any(_PROGRAM.search(word) for word in words)
+    flags = [name for name in settings if is_recompute(name)]
+    if is_fork(reader, given.file, flags, words):
+        if takes_old_switch(reader, given.file):
+            settings = {name: setting for name, setting in settings.items() if name != "checkpoint_activations"}
+        settings = {name: setting for name, setting in settings.items() if name in flags}
+        complete = False
+    program = next((word.rpartition("/")[2] for word in words if word.endswith(".py")), "")
+    given = given._replace(settings=settings, complete=complete, path=program)
+    return megatron_args.site(given, "megatron-lm", spelling="-")
+
+
 def _of_arguments(path: str, name: str, mapping: Mapping) -> Site:
     settings = {}
     for key, entry in mapping.entries.items():
         if key.startswith("--"):
             made = _argument(key[2:].replace("-", "_"), entry)
             settings[made.name] = made
-    return site_of(
-        "megatron-lm", path, name, mapping.span, settings, apply(settings, closed=True, flags=True), spelling="-"
-    )
+    given = Given(settings, path, name, mapping.span, complete=True, flags=True)
+    return megatron_args.site(given, "megatron-lm", spelling="-")
 
 
 def _argument(name: str, entry: Entry) -> Setting:
@@ -83,6 +100,4 @@ def _of_yaml(path: str, root: Mapping, model: Mapping) -> Site:
     for name, value in settings.items():
         if isinstance(value.value, str) and "${" in value.value:
             settings[name] = value._replace(value=UNKNOWN, computed=True)
-    return site_of(
-        "megatron-lm", path, "language_model", model.span, settings, apply(settings, closed=True, flags=False)
-    )
+    return megatron_args.site(Given(settings, path, "language_model", model.span, complete=True), "megatron-lm")

@@ -12,13 +12,15 @@ Flags may be spelled with ``_`` or ``-`` (transformers' HfArgumentParser). Open:
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from ..model import Setting, Site, Span
+from ..model import Setting, Site
 from ..reader import Document, Reader
+from ..shell.flags import Line
 from ..yaml.settings import settings_of
 from ..yaml.tree import Mapping
-from . import Reading
+from . import Given, Reading
 
 #: What is not given is not taken from a checkpoint either (L737-L739).
 _DEFAULTS = {"recompute_granularity": "selective", "recompute_method": None, "recompute_num_layers": None}
@@ -59,7 +61,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     if root is None or not (forced or _is_recognized(root)):
         return None
     settings = {_name(name): _as_argument(made) for name, made in settings_of(root, None).items()}
-    return Reading([of_settings(settings, root.span, document.path, complete=True)], [])
+    return Reading([site(Given(settings, document.path, "", root.span, complete=True), reader)], [])
 
 
 def _name(key: str) -> str:
@@ -87,24 +89,18 @@ def _is_recognized(root: Mapping) -> bool:
     return ours and "model" in names and not _MARKS.isdisjoint(names)
 
 
-def of_settings(settings: dict[str, Setting], anchor: Span, path: str, *, complete: bool) -> Site:
-    """The site that arguments make, from a file or from the flags of one command.
-
-    Args:
-        settings: the arguments.
-        anchor: where to point at when a finding has no better place.
-        path: the file.
-        complete: whether those that are absent have Megatron-SWIFT's defaults.
-    """
-    effective: dict[str, Any] = dict(_DEFAULTS) if complete else {}
+def site(given: Given, reader: Reader) -> Site:
+    """The site that arguments make, from a file or from the flags of one command."""
+    settings = given.settings
+    effective: dict[str, Any] = dict(_DEFAULTS) if given.complete and _has_defaults(given.line) else {}
     effective.update((name, setting.value) for name, setting in settings.items())
     if effective.get("recompute_granularity") == "none":
         effective["recompute_granularity"] = None
     return Site(
         "ms-swift",
-        path,
-        "",
-        anchor,
+        given.file,
+        given.path,
+        given.anchor,
         settings,
         effective,
         {},
@@ -112,3 +108,11 @@ def of_settings(settings: dict[str, Setting], anchor: Span, path: str, *, comple
         parser="ms-swift",
         source=f"{_ARGUMENTS}#L484-L487",
     )
+
+
+def _has_defaults(line: Line | None) -> bool:
+    """Whether what a command does not say has the training's defaults, and is in no file that it names."""
+    words = () if line is None else line.texts
+    if any(word.endswith((".yaml", ".yml", ".json")) for word in words):
+        return False
+    return re.search(r"(?:megatron|swift) export(?!\S)", " ".join(words)) is None

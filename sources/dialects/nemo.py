@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..model import Setting, Site, Span
+from ..model import Setting, Site
 from ..reader import Document, Reader
 from ..yaml.search import mappings
 from ..yaml.settings import Resolver, dotted, settings_of
-from . import Reading
+from . import Given, Reading
 
 _SOURCE = "nemo/collections/nlp/models/language_modeling/megatron_base_model.py#L557-L587"
 _FIELDS = {
@@ -36,18 +36,21 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     if root is None:
         return None
     sites = [
-        follow(settings_of(mapping, Resolver(root, path, _WANTED)), mapping.span, document.path, dotted(path))
+        site(
+            Given(settings_of(mapping, Resolver(root, path, _WANTED)), document.path, dotted(path), mapping.span),
+            reader,
+        )
         for path, mapping in mappings(root)
         if not _WANTED.isdisjoint(mapping.entries)
     ]
     return Reading(sites, []) if sites or forced else None
 
 
-def follow(settings: dict[str, Setting], anchor: Span, path: str, where: str) -> Site:
+def site(given: Given, reader: Reader) -> Site:
     """The site that a model's settings make."""
     effective: dict[str, Any] = {}
     origins: dict[str, Setting] = {}
-    for name, setting in settings.items():
+    for name, setting in given.settings.items():
         field = _FIELDS.get(name)
         if field is None:
             effective[name] = setting.value
@@ -57,4 +60,6 @@ def follow(settings: dict[str, Setting], anchor: Span, path: str, where: str) ->
         for field in ("recompute_method", "recompute_num_layers"):
             effective.pop(field, None)
             origins.pop(field, None)
-    return Site("nemo", path, where, anchor, settings, effective, origins, closed=False, source=_SOURCE)
+    return Site(
+        "nemo", given.file, given.path, given.anchor, given.settings, effective, origins, closed=False, source=_SOURCE
+    )

@@ -17,11 +17,12 @@ import os
 from typing import Any, NamedTuple
 
 from ..keys import RECOMPUTE_KEYS
-from ..model import UNKNOWN, Dropped, Problem, Refused, Setting, Site, Span
+from ..model import UNKNOWN, Finding, Setting, Site, Span
 from ..reader import Document, Reader
+from ..yaml.merge import merge
 from ..yaml.settings import Resolver, dotted, find, scalar_text, settings_of
-from ..yaml.tree import Entry, Mapping, Sequence, Value, scalar, span_of
-from . import Reading
+from ..yaml.tree import Mapping, Sequence, Value, scalar, span_of
+from . import Given, Reading, ignored, rejected
 
 _SETUP = "NeMo-RL nemo_rl/models/megatron/setup.py"
 _SOURCE = f"{_SETUP}#L1071-L1092"
@@ -71,7 +72,7 @@ class Merged(NamedTuple):
     root: Mapping
     #: False when a parent could not be read, so that an absent key may yet be set.
     complete: bool
-    problems: tuple[Problem, ...]
+    problems: tuple[Finding, ...]
 
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
@@ -98,7 +99,7 @@ def _read(document: Document, root: Mapping, reader: Reader, forced: bool) -> Re
     defaults = root.entries.get("defaults")
     anchor = span_of(defaults.key) if defaults is not None else root.span
     sites = [
-        _site(document.path, merged, path, entry.value, anchor)
+        site(_given(document.path, merged, path, entry.value, anchor), reader)
         for path, entry in found
         if isinstance(entry.value, Mapping) and "megatron_cfg" not in path[:-1]
     ]
@@ -137,13 +138,12 @@ def _merge(document: Document, root: Mapping, reader: Reader, chain: tuple[str, 
         path = os.path.normpath(os.path.join(os.path.dirname(document.path), reference))
         if path in chain:
             loop = " -> ".join((*chain[chain.index(path) :], path))
-            problems.append(Problem("RCL903", f"inherits from itself: {loop}", span_of(node)))
+            problems.append(Finding("inheritance-cycle", f"inherits from itself: {loop}", span_of(node)))
             complete = False
             continue
         parent = reader.document(path)
-        unread = next((problem for problem in parent.problems if problem.code == "RCL904"), None)
-        if unread is not None:
-            problems.append(_missing(reference, path, node, unread))
+        if parent.unreadable is not None:
+            problems.append(_missing(reference, path, node, parent.unreadable))
             complete = False
             continue
         merged = _parent(parent, reader, chain)
@@ -151,11 +151,11 @@ def _merge(document: Document, root: Mapping, reader: Reader, chain: tuple[str, 
             problems.extend(parent.problems)
             complete = False
             continue
-        base = merge(base, merged.root, top=True)
+        base = _over(base, merged.root)
         complete = complete and merged.complete
         problems.extend(merged.problems)
     own = Mapping({name: entry for name, entry in root.entries.items() if name != "defaults"}, root.span)
-    return Merged(merge(base, own, top=True), complete, tuple(dict.fromkeys(problems)))
+    return Merged(_over(base, own), complete, tuple(dict.fromkeys(problems)))
 
 
 def _references(value: Value) -> list[tuple[str, Any]] | None:
@@ -171,7 +171,7 @@ def _references(value: Value) -> list[tuple[str, Any]] | None:
     return references
 
 
-def _missing(reference: str, path: str, node: Any, why: Problem) -> Problem:
+def _missing(reference: str, path: str, node: Any, why: Finding) -> Finding:
     if not os.path.exists(path):
         reason = "no such file"
         folder = os.path.dirname(path) or "."
@@ -185,54 +185,52 @@ def _missing(reference: str, path: str, node: Any, why: Problem) -> Problem:
             hint = f"there is no folder {folder}"
     else:
         reason, hint = why.message, why.help
-    return Problem(
-        "RCL902", f"parent {reference!r} cannot be read: {reason}", span_of(node), f"looked for {path}", hint
+    return Finding(
+        "missing-parent", f"parent {reference!r} cannot be read: {reason}", span_of(node), f"looked for {path}", hint
     )
 
 
-def merge(base: Mapping, over: Mapping, *, top: bool = False) -> Mapping:
-    """``over`` merged over ``base`` as OmegaConf.merge does it; neither is changed, and what is equal is shared."""
-    if not base.entries:
-        return over
-    entries = dict(base.entries)
-    for name, entry in over.entries.items():
-        below = entries.get(name)
-        if top and isinstance(entry.value, Mapping) and _says_override(entry.value):
-            below = None
-        if below is None:
-            entries[name] = entry
-        elif isinstance(entry.value, Mapping):
-            if isinstance(below.value, Mapping):
-                entries[name] = Entry(entry.key, merge(below.value, entry.value), below)
-            else:
-                entries[name] = Entry(entry.key, entry.value, below)
-        elif isinstance(entry.value, Sequence) or entry.value.value != "???":
-            entries[name] = Entry(entry.key, entry.value, below)
-    return Mapping(entries, over.span)
+def _over(base: Mapping, over: Mapping) -> Mapping:
+    """``over`` merged over ``base``; a mapping at the top that says ``_override_`` replaces the one below it."""
+    replaced = {name for name, entry in over.entries.items() if _says_override(entry.value)}
+    if replaced:
+        base = Mapping({name: entry for name, entry in base.entries.items() if name not in replaced}, base.span)
+    return merge(base, over)
 
 
-def _says_override(mapping: Mapping) -> bool:
-    marker = mapping.entries.get("_override_")
+def _says_override(value: Value) -> bool:
+    marker = value.entries.get("_override_") if isinstance(value, Mapping) else None
     return marker is not None and not isinstance(marker.value, (Mapping, Sequence)) and bool(scalar(marker.value))
 
 
 # ---- what becomes of the values
 
 
-def _site(file: str, merged: Merged, path: tuple[str, ...], mapping: Mapping, anchor: Span) -> Site:
+def _given(file: str, merged: Merged, path: tuple[str, ...], mapping: Mapping, anchor: Span) -> Given:
+    """The settings of a ``megatron_cfg``."""
+    nested = {
+        key: settings_of(entry.value, Resolver(merged.root, (*path, key), _WANTED))
+        for key in ("fp8_cfg", "model_overrides")
+        if (entry := mapping.entries.get(key)) and isinstance(entry.value, Mapping)
+    }
     settings = settings_of(mapping, Resolver(merged.root, path, _WANTED))
-    overrides = _nested(mapping, "model_overrides", merged.root, path)
+    return Given(settings, file, dotted(path), anchor, merged.complete, nested)
+
+
+def site(given: Given, reader: Reader) -> Site:
+    """The site of a ``megatron_cfg``, or of overrides that a command puts over a recipe's."""
+    settings = given.settings
     switch = settings.get("activation_checkpointing")
     on = UNKNOWN if switch is None or switch.value is UNKNOWN else bool(switch.value)
 
     effective = {name: setting.value for name, setting in settings.items() if name in _PASSED_ON}
     origins = {}
-    for name, setting in _fp8(_nested(mapping, "fp8_cfg", merged.root, path)).items():
+    for name, setting in _fp8(given.nested.get("fp8_cfg", {})).items():
         effective[name], origins[name] = setting.value, setting
-    refused = []
-    for name, setting in overrides.items():
+    wrong = []
+    for name, setting in given.nested.get("model_overrides", {}).items():
         if name in settings or name in _FIRST_CLASS:
-            refused.append(_conflict(setting, settings.get(name)))
+            wrong.append(_conflict(setting, settings.get(name)))
         else:
             effective[name], origins[name] = setting.value, setting
 
@@ -241,38 +239,28 @@ def _site(file: str, merged: Merged, path: tuple[str, ...], mapping: Mapping, an
         effective["recompute_granularity"] = None
         if switch is not None:
             origins["recompute_granularity"] = switch
-        dropped = _switched_off(settings, switch, file)
+        unread = _switched_off(settings, switch, given.file)
     else:
         if granularity is not None:
             effective["recompute_granularity"] = granularity.value
             if granularity.value is None and on is True:
-                refused.append(_null_granularity(granularity))
-        elif on is True and merged.complete and switch is not None:
+                wrong.append(_null_granularity(granularity))
+        elif on is True and given.complete and given.line is None and switch is not None:
             effective["recompute_granularity"], origins["recompute_granularity"] = "full", switch
-        dropped = _apply(settings, effective)
+        unread = _apply(settings, effective)
     return Site(
         "nemo-rl",
-        file,
-        dotted(path),
-        anchor,
+        given.file,
+        given.path,
+        given.anchor,
         settings,
         effective,
         origins,
         closed=False,
-        dropped=tuple(dropped),
-        refused=tuple(refused),
+        ignored=tuple(unread),
+        rejected=tuple(wrong),
         parser="nemo-rl",
         source=_SOURCE,
-    )
-
-
-def _nested(mapping: Mapping, key: str, root: Mapping, path: tuple[str, ...]) -> dict[str, Setting]:
-    """The settings of a mapping inside the site, none if it is not there."""
-    entry = mapping.entries.get(key)
-    return (
-        settings_of(entry.value, Resolver(root, (*path, key), _WANTED))
-        if entry and isinstance(entry.value, Mapping)
-        else {}
     )
 
 
@@ -284,9 +272,13 @@ def _fp8(settings: dict[str, Setting]) -> dict[str, Setting]:
     return {name: setting for name, setting in settings.items() if name in ("fp8", "fp8_recipe", "fp8_param")}
 
 
-def _apply(settings: dict[str, Setting], effective: dict[str, Any]) -> list[Dropped]:
-    """Do to ``effective`` what ``_apply_performance_config`` does once the granularity is known; tell what it drops."""
-    dropped = []
+def _apply(settings: dict[str, Setting], effective: dict[str, Any]) -> list[Finding]:
+    """Do to ``effective`` what ``_apply_performance_config`` does once the granularity is known.
+
+    Returns:
+        What it does not look at.
+    """
+    unread = []
     kind = effective.get("recompute_granularity", UNKNOWN)
     if kind == "full":
         effective.update(_FORCED)
@@ -297,21 +289,33 @@ def _apply(settings: dict[str, Setting], effective: dict[str, Any]) -> list[Drop
         effective["recompute_modules"] = modules.value
     elif modules is not None and modules.value not in (None, []):
         said = "is full" if "recompute_granularity" in settings else "is not set, and then it is full"
-        reason = f"is never looked at: recompute_granularity {said}"
-        dropped.append(Dropped(modules, "RCL201", reason, f"{_SETUP}#L1072-L1085", because))
+        unread.append(
+            ignored(
+                "modules-ignored",
+                modules,
+                f"is never looked at: recompute_granularity {said}",
+                source=f"{_SETUP}#L1072-L1085",
+                help="write recompute_granularity: selective, or delete the list",
+                because=because,
+            )
+        )
     for name, forced in _FORCED.items():
-        unread = settings.get(name)
-        if unread is None or unread.value is None or unread.value is UNKNOWN:
+        setting = settings.get(name)
+        if setting is None or setting.value is None or setting.value is UNKNOWN:
             continue
-        if kind == "full" and unread.value != forced:
+        if kind == "full" and setting.value != forced:
             reason = f"has no effect: beside full, NeMo-RL always sets {forced}"
-            dropped.append(Dropped(unread, "RCL209", reason, f"{_SETUP}#L1075-L1076", because))
+            source = f"{_SETUP}#L1075-L1076"
+            unread.append(
+                ignored("settings-ignored", setting, reason, source=source, help="delete it", because=because)
+            )
         elif kind == "selective":
-            dropped.append(Dropped(unread, "RCL209", "has no effect: NeMo-RL does not read it", _SOURCE))
-    return dropped
+            reason = "has no effect: NeMo-RL does not read it"
+            unread.append(ignored("settings-ignored", setting, reason, source=_SOURCE, help="delete it"))
+    return unread
 
 
-def _switched_off(settings: dict[str, Setting], switch: Setting | None, file: str) -> list[Dropped]:
+def _switched_off(settings: dict[str, Setting], switch: Setting | None, file: str) -> list[Finding]:
     """What this very file asks for while the switch is off, apart from the exemplars' documented defaults."""
     for name, documented in (("recompute_granularity", ("full", None)), ("recompute_modules", (None,))):
         setting = settings.get(name)
@@ -319,27 +323,28 @@ def _switched_off(settings: dict[str, Setting], switch: Setting | None, file: st
             continue
         where = "" if switch is None or switch.span.path == file else f" ({switch.span.path}:{switch.span.line})"
         reason = f"has no effect: activation_checkpointing is off{where}, which switches all recomputation off"
-        return [Dropped(setting, "RCL202", reason, f"{_SETUP}#L1071")]
+        help = "write activation_checkpointing: true, or delete it"
+        return [ignored("checkpointing-off", setting, reason, source=f"{_SETUP}#L1071", help=help)]
     return []
 
 
-def _null_granularity(granularity: Setting) -> Refused:
-    return Refused(
-        "RCL101",
+def _null_granularity(granularity: Setting) -> Finding:
+    return rejected(
+        "invalid-granularity",
         granularity,
         "recompute_granularity is null while activation_checkpointing is on, which NeMo-RL refuses",
-        "write full or selective, or delete the key (NeMo-RL then takes full)",
-        f"{_SETUP}#L1072-L1091",
+        source=f"{_SETUP}#L1072-L1091",
+        help="write full or selective, or delete the key (NeMo-RL then takes full)",
     )
 
 
-def _conflict(override: Setting, repeated: Setting | None) -> Refused:
+def _conflict(override: Setting, repeated: Setting | None) -> Finding:
     has = "is set in megatron_cfg too" if repeated is not None else "belongs directly in megatron_cfg"
-    return Refused(
-        "RCL111",
+    return rejected(
+        "framework-rule",
         override,
         f"{override.name} in model_overrides {has}, and NeMo-RL refuses to run with it",
-        f"set megatron_cfg.{override.name} and delete it here",
-        f"{_SETUP}#L756-L776",
-        () if repeated is None else (repeated,),
+        source=f"{_SETUP}#L756-L776",
+        help=f"set megatron_cfg.{override.name} and delete it here",
+        because=() if repeated is None else (repeated,),
     )

@@ -24,14 +24,14 @@ import os
 import re
 from typing import Any, NamedTuple
 
-from ..model import UNKNOWN, Problem, Refused, Setting, Site, Span
+from ..model import UNKNOWN, Finding, Setting, Site, Span
+from ..projects import upwards
 from ..reader import Document, Reader
 from ..shell.flags import number
 from ..yaml.search import child, text_at
 from ..yaml.settings import scalar_text, setting
 from ..yaml.tree import Entry, Mapping, Sequence, Value, span_of
-from . import Reading
-from .megatron_args import ARGUMENTS, PARSER, apply
+from . import Given, Reading, megatron_args, rejected
 
 _PATCH = "primus/backends/megatron/patches/recompute_layer_patches.py"
 _FRAMEWORKS = ("megatron", "megatron_bridge")
@@ -46,7 +46,7 @@ class _Preset(NamedTuple):
 
     root: Mapping
     complete: bool
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Finding, ...] = ()
 
 
 _NOTHING = Mapping({}, Span("", 1, 1, 1, 1))
@@ -61,7 +61,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     if modules is None:
         return _of_preset(document, reader, root) if forced or _is_preset(document.path, root) else None
     sites: list[Site] = []
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     recognized = False
     for name, entry in modules.entries.items():
         module = entry.value
@@ -70,8 +70,8 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
             continue
         recognized = True
         if framework in _FRAMEWORKS:
-            site, wrong = _trainer(document, reader, module, name, framework)
-            sites.append(site)
+            trainer, wrong = _trainer(document, reader, module, name, framework)
+            sites.append(trainer)
             problems.extend(wrong)
     return Reading(sites, problems) if recognized or forced else None
 
@@ -88,12 +88,12 @@ def _of_preset(document: Document, reader: Reader, root: Mapping) -> Reading:
     preset = _extend(reader, document, (os.path.normpath(document.path),))
     resolved = (_resolved(setting(key, entry, None)) for key, entry in preset.root.entries.items())
     settings = {setting.name: setting for setting in resolved if setting.value is not None}
-    return Reading([follow(settings, root.span, document.path, "", closed=False, flags=False)], list(preset.problems))
+    return Reading([site(Given(settings, document.path, "", root.span), reader)], list(preset.problems))
 
 
 def _trainer(
     document: Document, reader: Reader, module: Mapping, name: str, framework: str
-) -> tuple[Site, tuple[Problem, ...]]:
+) -> tuple[Site, tuple[Finding, ...]]:
     overrides = child(module, "overrides") or _NOTHING
     config = _preset(document, reader, module, "config", f"modules/{framework}")
     model = _preset(document, reader, module, "model", f"models/{framework}")
@@ -109,48 +109,37 @@ def _trainer(
     where = f"modules.{name}.overrides"
     if framework != "megatron":
         effective = {key: value.value for key, value in settings.items()}
-        site = Site("primus", document.path, where, anchor, settings, effective, {}, closed=False, parser=PARSER)
+        made = Site(
+            "primus", document.path, where, anchor, settings, effective, {}, closed=False, parser=megatron_args.PARSER
+        )
     else:
-        site = follow(settings, anchor, document.path, where, closed=closed, flags=False)
-    return site, (*config.problems, *model.problems)
+        made = site(Given(settings, document.path, where, anchor, complete=closed), reader)
+    return made, (*config.problems, *model.problems)
 
 
-def follow(
-    settings: dict[str, Setting],
-    anchor: Span,
-    path: str,
-    where: str,
-    *,
-    closed: bool,
-    flags: bool,
-) -> Site:
-    """The site that settings make once Primus and Megatron-LM have checked them."""
-    applied = apply(settings, closed=closed, flags=flags)
-    effective, refused = dict(applied.effective), list(applied.refused)
-    ids = settings.get("recompute_layer_ids")
-    if ids is not None and ids.value is not None:
-        if ids.value is not UNKNOWN:
-            refused.extend(_layer_ids(ids, settings, effective, closed=applied.closed))
-        # Megatron-Core's checks see no granularity then; one that is none, both refuse
-        hidden = ["recompute_method", "recompute_num_layers"]
-        if effective.get("recompute_granularity") in (*_GRANULARITIES, UNKNOWN):
-            hidden.append("recompute_granularity")
-        effective.update(dict.fromkeys(hidden, UNKNOWN))
-    return Site(
-        "primus",
-        path,
-        where,
-        anchor,
-        settings,
-        effective,
-        applied.origins,
-        closed=applied.closed,
-        dropped=applied.dropped,
-        refused=tuple(refused),
-        parser=PARSER,
-        source=ARGUMENTS,
-        spelling="_",
-    )
+def site(given: Given, reader: Reader) -> Site:
+    """The site that settings make once Primus and Megatron-LM have checked them.
+
+    A command's flags are put over an experiment's YAML, which has the rest; their values are Python's or YAML's words
+    (``primus/core/utils/arg_utils.py``, parse_cli_overrides).
+    """
+    if given.line is not None:
+        settings = {
+            name: setting._replace(value=None) if setting.value in ("None", "null") else setting
+            for name, setting in given.settings.items()
+        }
+        given = given._replace(settings=settings, complete=False)
+    made = megatron_args.site(given, "primus")
+    ids = given.settings.get("recompute_layer_ids")
+    if ids is None or ids.value is None:
+        return made
+    wrong = _layer_ids(ids, made) if ids.value is not UNKNOWN else []
+    # Megatron-Core's checks see no granularity then; one that is none, both reject
+    hidden = ["recompute_method", "recompute_num_layers"]
+    if made.effective.get("recompute_granularity") in (*_GRANULARITIES, UNKNOWN):
+        hidden.append("recompute_granularity")
+    effective = {**made.effective, **dict.fromkeys(hidden, UNKNOWN)}
+    return made._replace(effective=effective, rejected=(*made.rejected, *wrong))
 
 
 # ---- the files that an experiment names
@@ -172,19 +161,14 @@ def _preset(document: Document, reader: Reader, module: Mapping, key: str, folde
 
 
 def _configs(path: str) -> str | None:
-    """The nearest ``primus/configs`` at or above the file."""
-    folder = os.path.dirname(os.path.abspath(path))
-    for up in range(12):
+    """The nearest ``primus/configs`` at or above the file, also above its repository: Primus holds others."""
+    for up, folder in enumerate(upwards(os.path.dirname(os.path.abspath(path)))):
         found = os.path.join(folder, "primus", "configs")
         if os.path.isdir(found):
             # as the file itself is named, so that a file that is linted too is known to be the same
             parts = [os.path.dirname(path) or ".", *[os.pardir] * up, "primus", "configs"]
             relative = os.path.normpath(os.path.join(*parts))
             return relative if os.path.isdir(relative) else found
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return None
-        folder = parent
     return None
 
 
@@ -209,12 +193,12 @@ def _extend(reader: Reader, document: Document, chain: tuple[str, ...]) -> _Pres
         return _Preset(root, "bases" not in root.entries)
     base = Mapping({}, root.span)
     complete = True
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     for node, text in _names(entry):
         parent = os.path.normpath(os.path.join(os.path.dirname(document.path), text))
         if parent in chain:
             loop = " -> ".join((*chain[chain.index(parent) :], parent))
-            problems.append(Problem("RCL903", f"inherits from itself: {loop}", span_of(node)))
+            problems.append(Finding("inheritance-cycle", f"inherits from itself: {loop}", span_of(node)))
             complete = False
             continue
         preset = _extended(reader, parent, chain)
@@ -251,24 +235,24 @@ def _resolved(made: Setting) -> Setting:
     return made._replace(value=None) if value == "null" else made
 
 
-def _layer_ids(ids: Setting, settings: dict[str, Setting], effective: dict[str, Any], *, closed: bool) -> list[Refused]:
+def _layer_ids(ids: Setting, site: Site) -> list[Finding]:
     """Primus's own checks of ``recompute_layer_ids``."""
-    absent = None if closed else UNKNOWN
-    found: list[Refused] = []
-    granularity = effective.get("recompute_granularity", absent)
+    absent = None if site.closed else UNKNOWN
+    found: list[Finding] = []
+    granularity = site.effective.get("recompute_granularity", absent)
     if granularity in _GRANULARITIES and granularity != "full":
         found.append(
-            _refused(
+            _rejected(
                 ids,
                 "recompute_layer_ids needs recompute_granularity full",
                 "write recompute_granularity: full, or delete the list",
                 98,
             )
         )
-    method = settings.get("recompute_method")
+    method = site.settings.get("recompute_method")
     if method is not None and method.value not in (None, UNKNOWN):
         found.append(
-            _refused(
+            _rejected(
                 method,
                 f"recompute_method is {method.value} beside recompute_layer_ids, which Primus refuses",
                 "write recompute_method: null",
@@ -279,15 +263,15 @@ def _layer_ids(ids: Setting, settings: dict[str, Setting], effective: dict[str, 
     if numbers is None:
         return found
     if not numbers:
-        found.append(_refused(ids, "recompute_layer_ids is empty", "name layers, or delete it", 80))
+        found.append(_rejected(ids, "recompute_layer_ids is empty", "name layers, or delete it", 80))
         return found
-    layers, heads = effective.get("num_layers", UNKNOWN), effective.get("mtp_num_layers", absent)
+    layers, heads = site.effective.get("num_layers", UNKNOWN), site.effective.get("mtp_num_layers", absent)
     if isinstance(layers, int) and (heads is None or isinstance(heads, int)):
         last = layers + (heads or 0) - 1
         outside = [number for number in numbers if not 0 <= number <= last]
         if outside:
             found.append(
-                _refused(
+                _rejected(
                     ids,
                     f"recompute_layer_ids names layer {outside[0]}, and the last one is {last}",
                     f"name layers from 0 to {last}",
@@ -306,5 +290,5 @@ def _numbers(value: Any) -> list[int] | None:
         return None
 
 
-def _refused(setting: Setting, message: str, help: str, line: int) -> Refused:
-    return Refused("RCL111", setting, message, help, f"{_PATCH}#L{line}")
+def _rejected(setting: Setting, message: str, help: str, line: int) -> Finding:
+    return rejected("framework-rule", setting, message, source=f"{_PATCH}#L{line}", help=help)

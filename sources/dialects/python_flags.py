@@ -1,7 +1,8 @@
-"""Flags of Megatron-LM's parser in Python: lists of words, and strings that are command lines or parts of one.
+"""Flags and overrides in Python: lists of words, and strings that are command lines or parts of one.
 
 slime's launchers have ``perf_args = "--recompute-granularity full --recompute-method uniform ..."``, Primus and others
-``["--recompute_granularity", "full", ...]``. The words mean what they mean in a launch script (:mod:`.launch_script`).
+``["--recompute_granularity", "full", ...]``, Megatron-Bridge's ``["model.recompute_granularity=full", ...]``. The words
+mean what they mean in a launch script (:mod:`.launch_script`).
 
 Only what can be nothing else is taken: a list with a flag among its words, a string that begins with a flag or runs a
 program, in which no flag has more values than it takes (a sentence about flags has). What is shown to a reader,
@@ -16,15 +17,20 @@ import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from ..keys import WORD, WORDLESS, spelled
 from ..model import Site, Span
 from ..python.query import last_name
 from ..python.tree import Node, Python
 from ..reader import Document, Reader
 from ..shell.flags import Word, take_apart
+from ..shell.overrides import override
 from . import Reading
-from .launch_script import is_command_line, is_ours, of_flags
+from .launch_script import is_command_line, of_flags, of_overrides
 
-_NEEDLES = re.compile(r"--(?:[\w-]*recompute|distribute[-_]saved[-_]activations|checkpoint[-_]activations)")
+_NEEDLES = re.compile(
+    rf"--(?:[\w-]*{WORD}|{spelled(WORDLESS)})"
+    rf"|[\w.]\.(?:\w*{WORD}_\w+|{'|'.join(WORDLESS)}|activations_checkpoint_\w+)="
+)
 _PROGRAM = re.compile(r"(?:\S+=\S*\s+)*(?:--|python|torchrun|accelerate\s|deepspeed\s|megatron\s|\S*/python)")
 _UNKNOWN = "\0"
 #: A string with a flag behind other words is a command line, or a part of one, by itself.
@@ -44,7 +50,7 @@ _Words: TypeAlias = "list[tuple[Word, str]]"
 
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
-    """One site for each list or string with recompute flags."""
+    """One site for each list or string with recompute flags, and for each place that overrides in it reach into."""
     if not _NEEDLES.search(document.text):  # before it is parsed
         return None
     python = document.python
@@ -59,7 +65,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
         for words in (
             _of_list(python, node) if isinstance(node.node, (ast.List, ast.Tuple)) else _of_text(python, node)
         )
-        for site in _site(python, words, python.span(node.node), reader)
+        for site in _sites(python, words, python.span(node.node), reader)
     ]
     return Reading(sites, []) if sites else None
 
@@ -144,15 +150,18 @@ def _words(python: Python, node: ast.AST, text: str) -> Iterator[tuple[Word, str
         yield Word(word, place), ""
 
 
-def _site(python: Python, words: _Words, anchor: Span, reader: Reader) -> Iterator[Site]:
+def _sites(python: Python, words: _Words, anchor: Span, reader: Reader) -> Iterator[Site]:
     line = take_apart(words)
-    if not any(is_ours(flag.name) for flag in line.flags) or not is_command_line(line):
+    if not is_command_line(line, reader.modules(python.path)):
         return
-    texts = [word.text or "" for word, _ in words]
     start = anchor._replace(end_line=anchor.line, end_column=anchor.column)
-    site = of_flags(line, texts, start, python.path, reader)
-    if site.effective.get("recompute_granularity") == "full" and line.complete and not site.closed:
-        for name in _NEEDED:
-            if name not in site.settings and not re.search(name.replace("_", "[-_]"), python.text):
-                site.effective[name] = None
-    yield site
+    for site in of_flags(line, start, python.path, reader):
+        if site.effective.get("recompute_granularity") == "full" and line.complete and not site.closed:
+            for name in _NEEDED:
+                if name not in site.settings and not re.search(name.replace("_", "[-_]"), python.text):
+                    site.effective[name] = None
+        yield site
+    overrides = [found for word, _ in words if (found := override(word)) is not None]
+    keys = [(one.path, one.setting.name) for one in overrides]
+    if len(set(keys)) == len(keys):  # else they are alternatives, and no one command's
+        yield from of_overrides(line, overrides, start, python.path, reader)

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ...schemas.names import VALUES
 from ..keys import FIELDS
 from ..model import UNKNOWN, Setting, Site, Span
 from ..python.query import Names, Path, last_name, path_of
@@ -34,13 +35,6 @@ _NOT_CONFIGURATIONS = frozenset({"args", "cls", "self"})
 #: Contexts in which an exception is what is wanted.
 _EXPECTS = frozenset({"raises", "assertRaises", "assertRaisesRegex", "xfail", "suppress"})
 
-_NAMES = {
-    "recompute_granularity": ("full", "selective"),
-    "recompute_method": ("uniform", "block"),
-}
-#: A list in a dictionary is one of modules if one of its items is nearly one of these.
-_MODULES = ("core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts")
-
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each call, dictionary, and run of assignments."""
@@ -49,7 +43,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     python = document.python
     if not isinstance(python, Python):
         return None
-    sites = list(_Literals(python).sites())
+    sites = list(_Literals(python, reader).sites())
     return Reading(sites, []) if sites else None
 
 
@@ -58,10 +52,12 @@ class _Literals:
 
     Args:
         python: the file.
+        reader: knows the modules that there are.
     """
 
-    def __init__(self, python: Python) -> None:
+    def __init__(self, python: Python, reader: Reader) -> None:
         self._python = python
+        self._reader = reader
         self._names = Names(python.tree)
         self._expecting: dict[Scope, bool] = {}
 
@@ -154,8 +150,18 @@ class _Literals:
         for name, (key, value) in items.items():
             if name in ("recompute_granularity", "recompute_method", "recompute_modules"):
                 setting = self._setting(name, key, value, scope)
-                if _is_clear(name, setting.value):
+                if self._is_clear(name, setting.value):
                     yield _site(self._python.path, "dict", setting.key, {name: setting}, {name: setting.value})
+
+    def _is_clear(self, name: str, value: Any) -> bool:
+        """Whether a value is meant as the field's, and not as a help text, a flag or a search space."""
+        allowed = VALUES.get(name)
+        if allowed is None:
+            if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+                return False
+            modules = self._reader.modules(self._python.path)
+            return any(nearest(item, modules) is not None for item in value)
+        return isinstance(value, str) and nearest(value, allowed) is not None
 
     # ---- assignments
 
@@ -265,16 +271,6 @@ def _default_of(value: ast.expr) -> ast.expr:
         factory = given.get("default_factory")
         return factory.body if isinstance(factory, ast.Lambda) else given.get("default", value)
     return value
-
-
-def _is_clear(name: str, value: Any) -> bool:
-    """Whether the value in a dictionary is meant as the field's, and not as a help text, a flag or a search space."""
-    allowed = _NAMES.get(name)
-    if allowed is None:
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            return False
-        return any(nearest(item, _MODULES) is not None for item in value)
-    return isinstance(value, str) and nearest(value, allowed) is not None
 
 
 def _is_tried(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:

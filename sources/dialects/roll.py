@@ -18,11 +18,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..model import UNKNOWN, Setting, Site, Span
+from ..model import UNKNOWN, Site
 from ..reader import Document, Reader
 from ..yaml.hydra_defaults import find
 from ..yaml.search import cut, text_at
-from . import Reading
+from . import Given, Reading
 
 _ARGUMENTS = "mcore_adapter/src/mcore_adapter/training_args.py#L285"
 _PART = re.compile(r"[^,]+")
@@ -45,12 +45,13 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
             if modules is not None and isinstance(settings["recompute_modules"].value, str):
                 spans = tuple(span for _, span in cut(modules.value, _PART))
                 settings["recompute_modules"] = settings["recompute_modules"]._replace(items=spans)
-            sites.append(follow(settings, place, document.path, path))
+            sites.append(site(Given(settings, document.path, path, place), reader))
     return Reading(sites, []) if recognized or forced else None
 
 
-def follow(settings: dict[str, Setting], anchor: Span, path: str, where: str) -> Site:
+def site(given: Given, reader: Reader) -> Site:
     """The site that a strategy's settings make."""
+    settings = given.settings
     effective: dict[str, Any] = {name: setting.value for name, setting in settings.items()}
     modules = settings.get("recompute_modules")
     if modules is not None and isinstance(modules.value, str):
@@ -64,4 +65,4 @@ def follow(settings: dict[str, Setting], anchor: Span, path: str, where: str) ->
         for name in fillable:  # None is not handed on
             if effective.get(name, UNKNOWN) is None:
                 effective[name] = UNKNOWN
-    return Site("roll", path, where, anchor, settings, effective, {}, closed=False, source=_ARGUMENTS)
+    return Site("roll", given.file, given.path, given.anchor, settings, effective, {}, closed=False, source=_ARGUMENTS)

@@ -14,16 +14,19 @@ defaults, unless the configuration is not verl's own.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from ..model import UNKNOWN, Setting, Site, Span
+from ..model import UNKNOWN, Site
 from ..reader import Document, Reader
 from ..yaml.hydra_defaults import find
-from . import Reading
+from . import Given, Reading
 
 _KEY = "override_transformer_config"
 _SOURCE = "verl/workers/engine/megatron/transformer_impl.py#L296-L373"
 _DEFAULT_MODULES = ["core_attn"]
+#: The configuration that verl's trainer brings.
+_OWN_CONFIG = re.compile(r"config/?$|ppo_megatron_trainer(?:\.yaml)?$")
 
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
@@ -32,22 +35,23 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     if found is None:
         return None
     sites = [
-        _site(settings, place, document.path, path) for _, config, settings, path, place in found if config is not None
+        site(Given(settings, document.path, path, place), reader)
+        for _, config, settings, path, place in found
+        if config is not None
     ]
     return Reading(sites, []) if found or forced else None
 
 
-def of_overrides(prefix: str, settings: dict[str, Setting], anchor: Span, path: str, *, complete: bool) -> Site:
-    """The site that overrides on a command line make; ``complete`` when they are all that is changed of verl's own."""
-    site = _site(settings, anchor, path, prefix)
-    if complete and prefix.startswith("actor_rollout_ref.actor."):
-        for name in ("recompute_granularity", "recompute_method", "recompute_num_layers"):
-            site.effective.setdefault(name, None)
-    return site
-
-
-def _site(settings: dict[str, Setting], anchor: Span, path: str, where: str) -> Site:
-    effective: dict[str, Any] = {name: setting.value for name, setting in settings.items()}
+def site(given: Given, reader: Reader) -> Site:
+    """The site of such a mapping, or of overrides that reach into it."""
+    effective: dict[str, Any] = {name: setting.value for name, setting in given.settings.items()}
     if effective.get("recompute_modules", UNKNOWN) == _DEFAULT_MODULES:
         del effective["recompute_modules"]
-    return Site("verl", path, where, anchor, settings, effective, {}, closed=False, source=_SOURCE)
+    if given.complete and given.line is not None and given.path.startswith("actor_rollout_ref.actor."):
+        configs = (flag.values[:1] for flag in given.line.flags if flag.name.startswith("config"))
+        if all(_OWN_CONFIG.match(word.text or "") for words in configs for word in words):
+            for name in ("recompute_granularity", "recompute_method", "recompute_num_layers"):
+                effective.setdefault(name, None)
+    return Site(
+        "verl", given.file, given.path, given.anchor, given.settings, effective, {}, closed=False, source=_SOURCE
+    )

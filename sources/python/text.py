@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..model import Problem, Span
+from ..model import Finding, Span
 
 #: PEP 263, in the first line or, below a blank line or a comment, in the second.
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -37,20 +37,20 @@ def encoding_of(data: bytes) -> str:
     return match[1].decode("ascii") if match else "utf-8"
 
 
-def decode_python(path: str, data: bytes) -> str | Problem:
-    """Decode a Python file as Python does; RCL905 for a cookie that names no encoding, RCL904 for what is not in it."""
+def decode_python(path: str, data: bytes) -> str | Finding:
+    """Decode a Python file as Python does, or say that its cookie names no encoding, or that it is not in it."""
     encoding = encoding_of(data)
     try:
         return data.decode(encoding)
     except LookupError:
-        return Problem("RCL905", f"not valid Python: unknown encoding {encoding}", Span(path, 1, 1, 1, 1))
+        return Finding("invalid-python", f"not valid Python: unknown encoding {encoding}", Span(path, 1, 1, 1, 1))
     except UnicodeError as error:
         start = getattr(error, "start", 0)
         before = data[:start]
         line = before.count(b"\n") + 1
         column = len(before[before.rfind(b"\n") + 1 :].decode(encoding, "replace")) + 1
-        return Problem(
-            "RCL904",
+        return Finding(
+            "unreadable-file",
             f"not valid {encoding.removesuffix('-sig').upper()}: {getattr(error, 'reason', error)}",
             Span(path, line, column, line, column + 1),
             help="save the file as UTF-8, or name its encoding in the first line",

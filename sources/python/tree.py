@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from ..keys import FIELDS, SWITCH
-from ..model import Problem, Span
+from ..model import Finding, Span
 from ..text import line_starts, split_lines
 
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
@@ -164,11 +164,11 @@ class Python:
         return found
 
 
-def parse(path: str, text: str) -> Python | Problem:
+def parse(path: str, text: str) -> Python | Finding:
     """Read ``text`` as Python of whatever version from 3.0 on.
 
     Returns:
-        The file, or the RCL905 that says what is wrong where.
+        The file, or the finding that says what is wrong where.
     """
     try:
         python = Python(path, text, _native(text))
@@ -192,7 +192,7 @@ def _native(text: str) -> ast.Module:
         return ast.parse(text)
 
 
-def _second_reader(path: str, text: str, error: Exception | None) -> Python | Problem:
+def _second_reader(path: str, text: str, error: Exception | None) -> Python | Finding:
     if "\0" in text:
         before = split_lines(text[: text.index("\0")])
         return _invalid(path, text, error, len(before), len(before[-1]) + 1)
@@ -218,8 +218,8 @@ def _is_deep(text: str) -> bool:
     return False
 
 
-def _invalid(path: str, text: str, error: Exception | None, line: int, column: int) -> Problem:
-    """The RCL905 at the place where the reader that came further stopped, in CPython's words where it was CPython."""
+def _invalid(path: str, text: str, error: Exception | None, line: int, column: int) -> Finding:
+    """The finding at the place where the reader that came further stopped, in CPython's words where it was CPython."""
     why = "it cannot be parsed"
     lines = split_lines(text)
     if isinstance(error, SyntaxError) and error.lineno and (error.lineno >= line or not _is_newer(error)):
@@ -232,7 +232,7 @@ def _invalid(path: str, text: str, error: Exception | None, line: int, column: i
     line = min(max(line, 1), len(lines))
     column = min(max(column, 1), len(lines[line - 1]) + 1)
     end = min(column + 1, len(lines[line - 1]) + 1)
-    return Problem("RCL905", f"not valid Python: {why}", Span(path, line, column, line, max(column, end)))
+    return Finding("invalid-python", f"not valid Python: {why}", Span(path, line, column, line, max(column, end)))
 
 
 def _is_newer(error: SyntaxError) -> bool:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from ..keys import RECOMPUTE_FLAGS, SCALARS, WORD
 from ..model import UNKNOWN, Setting, Span
 
 
@@ -131,7 +132,11 @@ SWITCHES = frozenset(
 )
 
 #: Flags that always take one.
-_VALUED = frozenset({"recompute_granularity", "recompute_method", "recompute_num_layers"})
+_VALUED = SCALARS
+
+#: Options of other programs, and of frameworks for other things, whose names hold the word (slime
+#: slime/utils/arguments.py#L239).
+_OTHERS = re.compile(r"precompute|recompute_(?:vision|old|log|logprob|loss)|rl_kv_cache")
 
 #: Variables that are named so hold flags and not the value of one.
 _HOLDS_FLAGS = re.compile(
@@ -142,6 +147,12 @@ _NUMBER = re.compile(r"[+-]?\d+$|[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?
 _FLAG = re.compile(r"--([A-Za-z][\w.-]*)(=?)")
 
 
+def is_recompute(name: str) -> bool:
+    """Whether a flag or an override of this name makes its command a site."""
+    # a misspelling of one of them has the word in it
+    return name in RECOMPUTE_FLAGS or (WORD in name and not _OTHERS.search(name))
+
+
 class Line(NamedTuple):
     """A command line, taken apart."""
 
@@ -150,6 +161,8 @@ class Line(NamedTuple):
     others: tuple[Word, ...]
     #: Whether every flag is there to be seen: no word among them is unknown that could be one.
     complete: bool
+    #: The text of every word, of a Python file in an unknown folder its name; empty where it is unknown.
+    texts: tuple[str, ...] = ()
 
 
 def take_apart(words: Iterable[tuple[Word, str]]) -> Line:
@@ -160,9 +173,11 @@ def take_apart(words: Iterable[tuple[Word, str]]) -> Line:
     """
     flags: list[Flag] = []
     others: list[Word] = []
+    texts: list[str] = []
     complete = True
     current: list[Word] | None = None
     for word, variable in words:
+        texts.append(word.text or _program(word.shape))
         if word.text is None and word.shape.strip("\0"):
             # part of it is known: a file below a folder, or a flag with its value; a word that holds no flags
             match = _FLAG.match(word.shape)
@@ -199,7 +214,13 @@ def take_apart(words: Iterable[tuple[Word, str]]) -> Line:
             continue
         current.append(word)
         flags[-1] = flags[-1]._replace(values=tuple(current))
-    return Line(tuple(flags), tuple(others), complete)
+    return Line(tuple(flags), tuple(others), complete, tuple(texts))
+
+
+def _program(shape: str) -> str:
+    """The Python file at the end of a word whose folder is unknown."""
+    name = shape.rpartition("/")[2]
+    return name if name.endswith(".py") and "\0" not in name else ""
 
 
 def settings_of(flags: Iterable[Flag]) -> dict[str, Setting]:

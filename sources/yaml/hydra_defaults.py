@@ -14,10 +14,10 @@ import os
 import re
 from typing import Any, NamedTuple
 
-from ..dialects.nemo_rl import merge
 from ..keys import RECOMPUTE_KEYS
 from ..model import Setting, Span
 from ..reader import Document, Reader
+from .merge import merge
 from .search import mappings
 from .settings import Resolver, dotted, scalar_text, settings_of
 from .tree import Entry, Mapping, Sequence, Value, span_of

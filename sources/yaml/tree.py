@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from ..model import UNKNOWN, Problem, Span
+from ..model import UNKNOWN, Finding, Span
 from ..text import line_starts
 
 #: libyaml's parser and composer; PyYAML's own, which make the same nodes slowly, where PyYAML is built without it.
@@ -109,14 +109,14 @@ class _Composer(_Loader):
         return implicit
 
 
-def parse(text: str, path: str) -> tuple[list[Value], list[Problem]]:
+def parse(text: str, path: str) -> tuple[list[Value], list[Finding]]:
     """Parse every document of ``text``; ``path`` names it in spans.
 
     Returns:
-        The documents before the first syntax error, and what is wrong: that error (RCL901), merges of what
-        is no mapping (RCL901), and duplicate keys (RCL205).
+        The documents before the first syntax error, and what is wrong: that error, merges of what is no
+        mapping, and duplicate keys.
     """
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     documents: list[Value] = []
     try:
         composer = _Composer(_Stream(text, path))
@@ -131,7 +131,7 @@ def parse(text: str, path: str) -> tuple[list[Value], list[Problem]]:
     except yaml.YAMLError as error:
         problems.append(_syntax_error(error, path, text))
     except RecursionError:
-        problems.append(Problem("RCL901", "nested too deeply to be read", Span(path, 1, 1, 1, 1)))
+        problems.append(Finding("invalid-yaml", "nested too deeply to be read", Span(path, 1, 1, 1, 1)))
     return documents, problems
 
 
@@ -151,7 +151,7 @@ def _count_lines_as_others_do(root: Any, starts: list[int]) -> None:
             waiting.extend(child if isinstance(child, tuple) else (child,))
 
 
-def _syntax_error(error: yaml.YAMLError, path: str, text: str) -> Problem:
+def _syntax_error(error: yaml.YAMLError, path: str, text: str) -> Finding:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if mark is not None:
         line, column = mark.line + 1, mark.column + 1
@@ -166,13 +166,13 @@ def _syntax_error(error: yaml.YAMLError, path: str, text: str) -> Problem:
         before = text[:position]
         line, column = before.count("\n") + 1, position - (before.rfind("\n") + 1) + 1
         reason, note = getattr(error, "reason", None) or "invalid YAML", ""
-    return Problem("RCL901", f"invalid YAML: {reason}", Span(path, line, column, line, column + 1), note)
+    return Finding("invalid-yaml", f"invalid YAML: {reason}", Span(path, line, column, line, column + 1), note)
 
 
 class _Builder:
     """Turns the nodes of one document into a tree. An alias becomes the very object that its anchor became."""
 
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[Finding]) -> None:
         self._problems = problems
         self._built: dict[int, Value] = {}
 
@@ -217,18 +217,18 @@ class _Builder:
         return mappings
 
 
-def _no_mapping(node: Any) -> Problem:
-    return Problem(
-        "RCL901",
+def _no_mapping(node: Any) -> Finding:
+    return Finding(
+        "invalid-yaml",
         "invalid YAML: << merges mappings, and this is none",
         span_of(node),
         help="put * before an anchor's name to merge what it names, or delete the line",
     )
 
 
-def _duplicate(first: yaml.ScalarNode, second: yaml.ScalarNode) -> Problem:
-    return Problem(
-        "RCL205",
+def _duplicate(first: yaml.ScalarNode, second: yaml.ScalarNode) -> Finding:
+    return Finding(
+        "duplicate-key",
         f"{second.value!r} is given twice in this mapping",
         span_of(second),
         note=f"first given on line {first.start_mark.line + 1}; YAML keeps the last one silently, OmegaConf refuses",

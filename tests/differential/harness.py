@@ -20,7 +20,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
-from recompute_lint.schemas.contract import is_recompute
 from recompute_lint.schemas.derive import derive
 
 from .sample import NEW, TRANSFORMER_ENGINE, Config, Sampler, fits
@@ -138,7 +137,7 @@ def compare(release: str, contract: dict[str, Any], root: Path, python: str, cou
         while (result.counted < count or len(result.hit) < len(sources)) and result.tried < enough:
             made = [_make(sampler, contract, result, valid, chance) for _ in range(BATCH)]
             configs = [config for _, config in made]
-            off = real.verdicts([recompute_off(config) for config in configs])
+            off = real.verdicts([recompute_off(config, contract) for config in configs])
             counted = [at for at, verdict in enumerate(off) if verdict is None]
             verdicts = real.verdicts([configs[at] for at in counted])
             result.tried += len(made)
@@ -152,9 +151,9 @@ def compare(release: str, contract: dict[str, Any], root: Path, python: str, cou
     return result
 
 
-def recompute_off(config: Config) -> Config:
+def recompute_off(config: Config, contract: dict[str, Any]) -> Config:
     """A configuration without its recompute settings."""
-    return {name: value for name, value in config.items() if not is_recompute(name)}
+    return {name: value for name, value in config.items() if name not in contract["x-recompute"]}
 
 
 def broken_guards(contract: dict[str, Any], config: Config) -> list[str]:

@@ -19,7 +19,7 @@ import warnings
 from typing import Any
 
 from recompute_lint import ConfigFinding, findings
-from recompute_lint.schemas.contract import is_recompute
+from recompute_lint.schemas import store
 
 from .child import pretend_version
 from .harness import recompute_off, shipped_contract
@@ -35,6 +35,7 @@ def main(root: str, release: str, count: int) -> None:
     utils = importlib.import_module("megatron.core.utils")
     kind = module.TransformerConfig
     contract = shipped_contract(release)
+    recompute = store.load(release).recompute
     sampler = Sampler(contract, [field.name for field in dataclasses.fields(kind)], 0)
     chance = random.Random(0)
     counted = rejected = 0
@@ -43,12 +44,12 @@ def main(root: str, release: str, count: int) -> None:
         config = sampler.near(chance.choice(contract["allOf"])) if chance.random() < 0.7 else sampler.anywhere()
         te = config.pop(TRANSFORMER_ENGINE, None)
         pretend_version(te, utils, module)
-        made = _construct(kind, recompute_off(config))
+        made = _construct(kind, recompute_off(config, contract))
         if isinstance(made, Exception):
             continue
         counted += 1
         for name, value in config.items():
-            if is_recompute(name):
+            if name in recompute:
                 setattr(made, name, value)
         real = _construct(kind, config)
         raised = isinstance(real, Exception)

@@ -34,7 +34,7 @@ def test_says_it_in_megatrons_words():
     effective = {name: setting.value for name, setting in settings.items()}
     site = Site("nemo-rl", "recipe.yaml", "", SPAN, settings, effective, {}, closed=False)
     (finding,) = check(site, Contract("9.9", SCHEMA))
-    assert finding.code == "RCL199"
+    assert finding.rule == "RCL199"
     assert finding.span == SPAN
     assert finding.message == 'recompute_granularity cannot be "full" while frobnicate is true'
     assert finding.note == "megatron-core 9.9: never frobnicate (transformer_config.py#L1)"

@@ -9,7 +9,7 @@ from recompute_lint.lint_rules import pages
 from recompute_lint.lint_rules.registry import RULES, load
 
 #: Rules whose examples cannot be one file of text; each has a test module of its own.
-ELSEWHERE = {"RCL199", "RCL204", "RCL904"}
+ELSEWHERE = {"RCL199", "RCL904"}
 
 EXAMPLES = [
     pytest.param(code, example, id=f"{code}-{kind}{index}")
@@ -21,13 +21,13 @@ EXAMPLES = [
 
 @pytest.mark.parametrize(("code", "example"), EXAMPLES)
 def test_finds_exactly_the_lines_named(code, example, lint):
-    found = lint({example.filename: example.text}, **example.options)
+    found = lint({example.filename: example.text, **example.beside}, **example.options)
     assert [line for _, line, _, found_code in found if found_code == code] == list(example.lines)
 
 
 @pytest.mark.parametrize(("code", "example"), EXAMPLES)
 def test_finds_nothing_else(code, example, lint):
-    found = lint({example.filename: example.text}, **example.options)
+    found = lint({example.filename: example.text, **example.beside}, **example.options)
     assert {found_code for *_, found_code in found} <= {code}
 
 
@@ -55,14 +55,19 @@ def test_fix_gives_what_the_example_says(code, example, tmp_path, monkeypatch):
     from recompute_lint.hooks.options import Configurations
 
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / example.filename
-    path.write_text(example.text)
+    for name, text in {example.filename: example.text, **example.beside}.items():
+        (tmp_path / name).write_text(text)
     linter = Linter(Configurations(dict(example.options), isolated=True))
     report = linter.run([example.filename])
     fixes = [d.fix for d in report.diagnostics if d.code == code and d.fix is not None]
     assert apply(example.text, fixes)[0] == example.fixed
 
 
-@pytest.mark.parametrize("code", [code for code, rule in RULES.items() if rule.fixable and code not in ELSEWHERE])
-def test_fixable_rules_show_a_fix(code):
-    assert any(example.fixed is not None for example in load(code).INVALID)
+@pytest.mark.parametrize("code", [code for code in RULES if "\nFix\n" in pages.page(code)])
+def test_rules_whose_page_promises_a_fix_show_one(code):
+    assert pages.fixable(code)
+
+
+@pytest.mark.parametrize("code", [code for code in RULES if "\nFix\n" not in pages.page(code)])
+def test_rules_whose_page_promises_none_have_none(code):
+    assert not pages.fixable(code)

@@ -37,4 +37,4 @@ def test_full_beside_multi_token_prediction(release, uniform, two, block):
         }
         settings = {name: Setting(name, value, SPAN, SPAN) for name, value in effective.items()}
         site = Site("transformer-config", "recipe.yaml", "", SPAN, settings, effective, {}, closed=False)
-        assert [(found.code, found.severity) for found in check(site, store.load(release))] == expected
+        assert [(found.rule, found.severity) for found in check(site, store.load(release))] == expected

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recompute_lint.schemas import detect, store
+from recompute_lint.schemas import store
 from recompute_lint.schemas.choose import choose
 from tests.conftest import write
 
@@ -172,14 +172,6 @@ def test_what_is_derived_is_kept_by_content(tmp_path, monkeypatch):
     (tree / CONFIG).write_text(MINIMAL.replace('"half"', '"quarter"'))
     assert choose(str(tree), str(tmp_path)).contract.violations({"recompute_granularity": "half"})
     assert len(os.listdir(kept.parent)) == 2
-
-
-def test_project_root(tmp_path):
-    write(
-        tmp_path, {"repo/.git/HEAD": "", "repo/sub/pyproject.toml": "", "repo/sub/deep/a.yaml": "", "lone/b.yaml": ""}
-    )
-    assert detect.project_root(str(tmp_path / "repo/sub/deep/a.yaml")) == str(tmp_path / "repo")
-    assert detect.project_root(str(tmp_path / "lone/b.yaml")) == str(tmp_path / "lone")
 
 
 def test_the_summary_says_which_and_why(command):

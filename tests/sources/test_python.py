@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recompute_lint.sources.model import Problem, Span
+from recompute_lint.sources.model import Finding, Span
 from recompute_lint.sources.python import cst
 from recompute_lint.sources.python.comments import Places, of_python, of_yaml
 from recompute_lint.sources.python.query import path_of
@@ -45,7 +45,7 @@ def test_what_is_not_in_the_encoding_is_unreadable(lint):
 
 def test_an_unknown_encoding_is_no_python(lint):
     assert lint({"a.py": b'# coding: nonsense\n"recompute_method"\n'}) == [("a.py", 1, 1, "RCL905")]
-    assert isinstance(decode_python("a.py", b"# coding: rot13\n"), Problem)
+    assert isinstance(decode_python("a.py", b"# coding: rot13\n"), Finding)
 
 
 def test_fix_keeps_encoding_mark_and_line_ends(command):

@@ -1,4 +1,4 @@
-"""Adding a framework is one file and one line: what docs/dialects.md shows does work."""
+"""Adding a framework is one file and one row, its overrides included: what docs/dialects.md shows does work."""
 
 from __future__ import annotations
 
@@ -25,3 +25,7 @@ def test_the_tenth_framework_of_the_documentation(lint, monkeypatch) -> None:
     monkeypatch.setattr(dialects, "DIALECTS", (added, *dialects.DIALECTS))
     text = "trainer:\n  recompute:\n    recompute_granularity: fulll\n"
     assert lint({"a.yaml": text}) == [("a.yaml", 3, 28, "RCL101")]
+    command = "python t.py trainer.recompute.enabled={} trainer.recompute.recompute_granularity={}\n"
+    words = {"b.sh": command.format("true", "fulll"), "c.sh": command.format("false", "selective")}
+    found = [(path, code) for path, *_, code in lint({"a.yaml": "", **words})]
+    assert found == [("b.sh", "RCL101"), ("c.sh", "RCL202")]
