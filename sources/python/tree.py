@@ -1,8 +1,8 @@
 """Read Python into a tree of :mod:`ast` nodes whose places in the text are known.
 
 CPython's own parser reads nearly every file, since it is some twenty times faster than libcst. What the running Python
-cannot place or cannot parse is read with libcst instead: expressions inside f-strings before Python 3.12, and syntax
-that is newer than the running Python. See :mod:`.cst`; what reads the tree need not know.
+cannot place or cannot parse is read with libcst instead: some expressions inside f-strings before Python 3.12, and
+syntax that is newer than the running Python. See :mod:`.cst`; what reads the tree need not know.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def parse(path: str, text: str) -> Python | Finding:
         python = Python(path, text, _native(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return _second_reader(path, text, error)
-    if not _PLACES_FSTRINGS and "{" in text and _keys_in_fstrings(python):
+    if not _PLACES_FSTRINGS and "{" in text and not _are_placed(python, _keys_in_fstrings(python)):
         second = _second_reader(path, text, None)
         if isinstance(second, Python):
             return second
@@ -240,11 +240,34 @@ def _is_newer(error: SyntaxError) -> bool:
     return error.msg.startswith("invalid syntax")
 
 
-def _keys_in_fstrings(python: Python) -> bool:
-    """Whether an expression inside an f-string names a key, so that its place matters."""
-    return any(
-        isinstance(inner, ast.Constant) and isinstance(inner.value, str) and _KEYS.search(inner.value)
+def _keys_in_fstrings(python: Python) -> list[ast.expr]:
+    """The expressions inside f-strings that name a key, so that their places matter."""
+    return [
+        node.value
         for node, _, _ in python.near()
         if isinstance(node, ast.FormattedValue)
-        for inner in ast.walk(node.value)
-    )
+        and any(
+            isinstance(inner, ast.Constant) and isinstance(inner.value, str) and _KEYS.search(inner.value)
+            for inner in ast.walk(node.value)
+        )
+    ]
+
+
+def _are_placed(python: Python, expressions: list[ast.expr]) -> bool:
+    """Whether expressions inside f-strings stand where CPython says: each on one line, behind a brace of its own."""
+    places = {(node.lineno, node.col_offset) for node in expressions}
+    return len(places) == len(expressions) and all(_is_placed(python, node) for node in expressions)
+
+
+def _is_placed(python: Python, node: ast.expr) -> bool:
+    if node.lineno != node.end_lineno or node.lineno > len(python.lines):
+        return False
+    span = python.span(node)
+    before = python.lines[span.line - 1][: span.column - 1].rstrip(" \t(")
+    if not before.endswith("{") or before.endswith("{{"):
+        return False
+    try:
+        found = ast.parse(python.slice(span), mode="eval").body
+    except (SyntaxError, ValueError):
+        return False
+    return ast.dump(found) == ast.dump(node)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from recompute_lint.sources.python import cst
 from recompute_lint.sources.python.comments import Places, of_python, of_yaml
 from recompute_lint.sources.python.query import path_of
 from recompute_lint.sources.python.text import decode_python, encoding_of, pieces
-from recompute_lint.sources.python.tree import Python, parse
+from recompute_lint.sources.python.tree import Python, _are_placed, _keys_in_fstrings, parse
+from tests.conftest import ROOT, python
 
 
 @pytest.mark.parametrize(
@@ -187,6 +189,64 @@ def test_both_readers_see_the_same(statements):
     native = Python("a.py", text, _without_fstrings(ast.parse(text)))
     second = Python("a.py", text, _without_fstrings(cst.read(text)), in_bytes=False)
     assert _seen(native) == _seen(second)
+
+
+# ---- f-strings
+
+_READS = "c.get('recompute_method', 'block')"
+FSTRINGS = {
+    "one": 'x = f"{%s}"',
+    "blanks and parentheses": 'x = f"é { ( %s )!r:>{width}}"',
+    "twice": 'x = f"{%s} {%s}"',
+    "twice, in two strings": 'x = f"{%s}"; y = f"{%s}"',
+    "among others": 'x = f"{a} {%s} {b}"',
+    "behind its own text": 'x = f"%s {%s}"',
+    "behind its own text in braces": 'x = f"{{%s}} {%s}"',
+    "behind braces": 'x = f"{{{%s}"',
+    "in a second string": 'x = "a" f"b {a}" f"{%s}"',
+    "over several lines": 'x = (\n    f"{a}"\n    f"{%s}"\n)',
+    "three quotes": 'x = f"""é\n  {a} {%s}\n"""',
+    "three quotes and a line break": 'x = f"""\n{\n  %s\n}"""',
+    "inside another": 'x = f"{f' + "'''{%s}'''" + '}"',
+    "as a width": 'x = f"{a:{%s}}"',
+}
+
+
+@pytest.mark.parametrize("name", FSTRINGS)
+def test_an_expression_in_an_fstring_is_where_it_is_written(name):
+    text = FSTRINGS[name].replace("%s", _READS) + "\n"
+    read = parse("a.py", text)
+    assert isinstance(read, Python)
+    found = [read.span(node) for node, _, _ in read.near() if isinstance(node, ast.Call)]
+    written = [match.start() for match in re.finditer(re.escape(_READS), text)]
+    if "own text" in name:
+        del written[0]
+    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    assert sorted(starts[span.line - 1] + span.column - 1 for span in found) == written
+    assert {read.slice(span) for span in found} == {_READS}
+
+
+def test_a_plain_fstring_is_read_without_libcst(tmp_path):
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from recompute_lint.sources.python.tree import parse;"
+        f"parse('a.py', sys.argv[1]); print('libcst' in sys.modules)"
+    )
+    assert python("-c", code, FSTRINGS["among others"].replace("%s", _READS), cwd=tmp_path).stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [(FSTRINGS["one"], 4), (FSTRINGS["behind its own text"], 6), (FSTRINGS["behind its own text in braces"], 8)],
+)
+def test_a_place_that_cannot_be_right_is_not_believed(text, column):
+    text = text.replace("%s", _READS)
+    read = Python("a.py", text, ast.parse(text))
+    (call,) = expressions = _keys_in_fstrings(read)
+    assert _are_placed(read, expressions) or sys.version_info >= (3, 12)
+    assert not _are_placed(read, [*expressions, *expressions])
+    call.end_col_offset += column - call.col_offset
+    call.col_offset = column
+    assert not _are_placed(read, expressions)
 
 
 # ---- comments and strings
