@@ -107,9 +107,9 @@ class Reporter:
 
     def _new(self, diagnostics: list[Diagnostic], paths: list[str]) -> tuple[list[Diagnostic], tuple[str, ...]]:
         """The findings that no baseline lists, and what to say of those that are listed and gone."""
-        baseline_of = {path: self._configurations.for_file(path).baseline for path in paths}
-        if not any(baseline_of.values()):
+        if not any(self._configurations.for_file(path).baseline for path in paths):
             return diagnostics, ()
+        baseline_of = {path: self._configurations.for_file(path).baseline for path in paths}
         from .baseline import new
 
         for diagnostic in diagnostics:

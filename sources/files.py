@@ -53,7 +53,11 @@ def walk(paths: list[str], excluded: Callable[[str], bool], *, force_exclude: bo
                 seen.add(path)
                 yield path
             continue
-        for file in _below(path, excluded, ignores_above(path), {os.path.realpath(path)}):
+        below = _below(path, excluded, ignores_above(path), {os.path.realpath(path)})
+        if len(paths) == 1:  # no need to remember a hundred thousand
+            yield from below
+            return
+        for file in below:
             if file not in seen:
                 seen.add(file)
                 yield file
