@@ -24,7 +24,9 @@ _RESOLVERS: dict[str, Callable[..., Any]] = {
 #: Interpolations inside interpolations deeper than this are given up; a cycle ends here too.
 _MAX_DEPTH = 30
 
-_SEGMENT = re.compile(r"[^.\[\]]+")
+#: A reference and nothing else, as nearly every interpolation is; importing the grammar takes longer than many recipes.
+_REFERENCE = r"\$\{([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\}"
+_SEGMENT = r"[^.\[\]]+"
 
 
 class _NotKnown(Exception):
@@ -45,12 +47,15 @@ def resolve(root: Mapping, path: tuple[str, ...], text: str) -> Any:
 
 
 def _resolve(root: Mapping, path: tuple[str, ...], text: str, depth: int) -> Any:
+    if depth > _MAX_DEPTH:
+        raise _NotKnown
+    plain = re.fullmatch(_REFERENCE, text, re.ASCII)
+    if plain:
+        return _look_up(root, path, plain[1], depth)
+
     from omegaconf.errors import GrammarParseError
     from omegaconf.grammar_parser import parse
     from omegaconf.grammar_visitor import GrammarVisitor
-
-    if depth > _MAX_DEPTH:
-        raise _NotKnown
 
     def reference(key: Any, _memo: Any = None) -> Any:
         # OmegaConf 2.4 hands over an object with the text in .raw, earlier ones the text
@@ -77,7 +82,7 @@ def _resolve(root: Mapping, path: tuple[str, ...], text: str, depth: int) -> Any
 def _look_up(root: Mapping, path: tuple[str, ...], key: str, depth: int) -> Any:
     """The value that the reference ``key`` names: absolute, or relative to ``path`` when it begins with dots."""
     dots = len(key) - len(key.lstrip("."))
-    segments = _SEGMENT.findall(key)
+    segments = re.findall(_SEGMENT, key)
     where = (*path[: len(path) - dots], *segments) if dots else tuple(segments)
     if dots > len(path):
         raise _NotKnown

@@ -25,7 +25,7 @@ class Resolver(NamedTuple):
 
 def settings_of(mapping: Mapping, resolver: Resolver | None) -> dict[str, Setting]:
     """The settings of all keys of ``mapping``, by key."""
-    return {name: setting(name, entry, resolver) for name, entry in mapping.entries.items()}
+    return {name: entry.setting or setting(name, entry, resolver) for name, entry in mapping.entries.items()}
 
 
 def setting(name: str, entry: Entry, resolver: Resolver | None, *, inherits: bool = True) -> Setting:
