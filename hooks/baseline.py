@@ -69,7 +69,7 @@ def new(
     lines: Mapping[str, list[str]],
     is_wanted: Callable[[str, str], bool],
 ) -> tuple[list[Diagnostic], tuple[str, ...]]:
-    """The findings that no baseline lists, and what to say of baselines that list findings which are gone.
+    """The findings that no baseline lists, and messages about baselines that list findings which are gone.
 
     Args:
         diagnostics: the findings.
@@ -86,7 +86,7 @@ def new(
     gone = {name: baseline.gone(baseline_of, is_wanted) for name, baseline in baselines.items()}
     return found, tuple(
         f"{name} lists {count} finding{'s' * (count != 1)} that {'are' if count != 1 else 'is'} gone: "
-        f"write it anew with --write-baseline {name}"
+        f"update it with --write-baseline {name}"
         for name, count in gone.items()
         if count
     )

@@ -16,7 +16,7 @@ from ..sources import dialects, facts, keys
 from ..sources.files import kind_of, matches_any, walk
 from ..sources.model import Finding, Site, Span
 from ..sources.reader import Document, Reader
-from ..sources.text import is_utf16, read_bytes
+from ..sources.text import is_utf16, read_bytes, too_deep
 from .contracts import Contracts
 from .diagnostics import Raw
 from .options import Configurations, Options, UsageError
@@ -119,7 +119,10 @@ class Linter:
         if not candidates and not concerns:
             return Content([], [])
         document = self._reader.linted(path, content)
-        reading = dialects.read(document, self._reader, candidates, forced=bool(options.dialect))
+        try:
+            reading = dialects.read(document, self._reader, candidates, forced=bool(options.dialect))
+        except RecursionError:
+            return Content([], [too_deep(path)])
         sites = [facts.close_with(site, dict(options.facts), options.model) for site in reading.sites]
         found = Content(sites, reading.problems, document if concerns else None)
         if kind != "yaml":
@@ -143,7 +146,10 @@ class Linter:
         extras = python_check.Extras(
             options.extend_recompute_keys, options.extend_validators, options.parameter_defaults
         )
-        yield from python_check.check(document, choice, extras)
+        try:
+            yield from list(python_check.check(document, choice, extras))
+        except RecursionError:
+            yield too_deep(document.path)
 
     def options_for(self, path: str) -> Options:
         """The options that hold for the file at ``path``."""
@@ -182,7 +188,7 @@ class Linter:
                 for line in part.read_as:
                     verbose(line)
                 for path, line, *_ in part.unread:
-                    verbose(f"{path}:{line}: recompute settings of no known framework; --dialect says whose they are")
+                    verbose(f"{path}:{line}: recompute settings of an unknown framework; --dialect sets it")
         report = self._reporter.report(found, paths, given)
         return report._replace(sites=sites, linted_against=tuple(linted_against), unread=tuple(unread))
 
@@ -230,7 +236,7 @@ class Linter:
                 continue
             options = self.options_for(path)
             choice = self.contract(path)
-            linted_against[f"megatron-core {choice.contract.version}, {choice.reason}"] = None
+            linted_against[f"megatron-core {choice.contract.version}: {choice.reason}"] = None
             if text is not None:
                 found.extend(Raw(path, anchor, finding) for finding in self._in_text(text, options))
             for site in sites:

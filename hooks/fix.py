@@ -5,14 +5,30 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
-from ..sources.model import Finding, Fix, Span
+from ..sources.files import kind_of
+from ..sources.model import Edit, Finding, Fix, Span
 from ..sources.text import decode, encode, line_starts
 from .diagnostics import Diagnostic
 
+if TYPE_CHECKING:
+    from ..sources.python.rewriting import Rewrite
+
 
 def apply(text: str, fixes: Iterable[Fix]) -> tuple[str, int]:
+    """Carry out fixes; see :func:`_apply`.
+
+    Returns:
+        The new text, and how many fixes were carried out.
+    """
+    new, applied = _apply(text, fixes)
+    return new, len(applied)
+
+
+def _apply(text: str, fixes: Iterable[Fix]) -> tuple[str, list[int]]:
     """Carry out fixes; one that overlaps another before it is left for the next run.
 
     Args:
@@ -20,7 +36,7 @@ def apply(text: str, fixes: Iterable[Fix]) -> tuple[str, int]:
         fixes: what to do.
 
     Returns:
-        The new text, and how many fixes were carried out.
+        The new text, and the numbers of the fixes that were carried out.
     """
     starts = line_starts(text)
 
@@ -31,12 +47,12 @@ def apply(text: str, fixes: Iterable[Fix]) -> tuple[str, int]:
         return offset(span.line, span.column), offset(span.end_line, span.end_column)
 
     edits: list[tuple[int, int, str]] = []
-    applied = 0
-    for fix in fixes:
+    applied = []
+    for index, fix in enumerate(fixes):
         wanted = [(*bounds(edit.span), edit.text) for edit in fix.edits]
         if not any(_overlap(new, old) for new in wanted for old in edits):
             edits.extend(wanted)
-            applied += 1
+            applied.append(index)
     for start, end, replacement in sorted(edits, reverse=True):
         text = text[:start] + replacement + text[end:]
     return text, applied
@@ -53,6 +69,11 @@ def fitted(fix: Fix, lines: list[str]) -> Fix | None:
         fix: what to do.
         lines: the lines of the file.
     """
+    if fix.rewrite is not None:
+        rewrite = _rewrite(fix.rewrite, lines) if fix.edits else fix.rewrite
+        if rewrite is not None:
+            return fix._replace(edits=(), rewrite=rewrite)
+        fix = fix._replace(rewrite=None)
     edits = []
     for edit in fix.edits:
         span = edit.span
@@ -66,6 +87,28 @@ def fitted(fix: Fix, lines: list[str]) -> Fix | None:
                 edit = edit._replace(text=f"{match['quote']}{edit.text}{match['quote']}")
         edits.append(edit._replace(old=None, quoted=False))
     return fix._replace(edits=tuple(edits))
+
+
+def _rewrite(wanted: Rewrite, lines: list[str]) -> Rewrite | None:
+    """What takes the place of the edits for whatever kind of file in one of Python; None where they do for it, too."""
+    if kind_of(wanted.span.path) != "python":
+        return None
+    from ..sources.python.rewriting import deletion
+
+    return deletion("\n".join(lines), wanted.span)
+
+
+def resolved(fix: Fix, text: str) -> Fix | None:
+    """The fix with its edits, for a file with this text; None where they cannot be made.
+
+    The rewriting of Python takes libcst, and therefore is put off until somebody wants to see or to make the edits.
+    """
+    if fix.rewrite is None or fix.edits:
+        return fix
+    from ..sources.python.rewriting import edit
+
+    found = edit(text, fix.rewrite)
+    return None if found is None else fix._replace(edits=(Edit(*found),))
 
 
 def _between(span: Span, lines: list[str]) -> str:
@@ -101,21 +144,60 @@ def fixed(
         text = decode(path, content)
         if isinstance(text, Finding):
             continue
-        done: list[Diagnostic] = []
-        if is_sound(path, text, _applied(text, found)[0], found):
-            done = found
-        else:  # one of them does more than it should
+        found, lists = _with_lists_at_once(found)
+        found = [
+            diagnostic._replace(fix=fix)
+            for diagnostic in found
+            if diagnostic.fix is not None and (fix := resolved(diagnostic.fix, text)) is not None
+        ]
+        new, done = _applied(text, found)
+        if not is_sound(path, text, new, done):  # one of them does more than it should
+            kept: list[Diagnostic] = []
             for diagnostic in found:
-                if is_sound(path, text, _applied(text, [*done, diagnostic])[0], [*done, diagnostic]):
-                    done.append(diagnostic)
-        new, count = _applied(text, done)
-        if count and new != text:
-            results[path] = (encode(new, like=content, path=path), count)
+                new, done = _applied(text, [*kept, diagnostic])
+                if is_sound(path, text, new, done):
+                    kept = done
+            new, done = _applied(text, kept)
+        if done and new != text:
+            results[path] = (encode(new, like=content, path=path), _count(done, lists))
     return results
 
 
-def _applied(text: str, diagnostics: list[Diagnostic]) -> tuple[str, int]:
-    return apply(text, [diagnostic.fix for diagnostic in diagnostics if diagnostic.fix is not None])
+def _with_lists_at_once(diagnostics: list[Diagnostic]) -> tuple[list[Diagnostic], Counter[Span]]:
+    """The diagnostics, with one in the place of several that change the same list of Python; and how many, by list."""
+    from ..sources.python.rewriting import ListChange
+
+    kept: list[Diagnostic] = []
+    first: dict[Span, int] = {}
+    counts: Counter[Span] = Counter()
+    for diagnostic in diagnostics:
+        fix = diagnostic.fix
+        if fix is None or not isinstance(fix.rewrite, ListChange):
+            kept.append(diagnostic)
+            continue
+        change = fix.rewrite
+        counts[change.span] += 1
+        index = first.setdefault(change.span, len(kept))
+        if index == len(kept):
+            kept.append(diagnostic)
+            continue
+        before = kept[index].fix
+        assert before is not None and isinstance(before.rewrite, ListChange)
+        removed, added = (*before.rewrite.removed, *change.removed), (*before.rewrite.added, *change.added)
+        both = change._replace(removed=removed, added=added)
+        kept[index] = kept[index]._replace(fix=before._replace(rewrite=both))
+    return kept, counts
+
+
+def _count(diagnostics: list[Diagnostic], lists: Counter[Span]) -> int:
+    rewrites = [diagnostic.fix.rewrite for diagnostic in diagnostics if diagnostic.fix is not None]
+    return sum(1 if rewrite is None else lists.get(rewrite.span, 1) for rewrite in rewrites)
+
+
+def _applied(text: str, diagnostics: list[Diagnostic]) -> tuple[str, list[Diagnostic]]:
+    """The text with the fixes of diagnostics, and those whose fixes were carried out."""
+    new, applied = _apply(text, [diagnostic.fix for diagnostic in diagnostics if diagnostic.fix is not None])
+    return new, [diagnostics[index] for index in applied]
 
 
 def write_atomically(path: str, content: bytes) -> None:

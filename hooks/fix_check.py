@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..lint_rules.finding import Fix
 from ..sources.files import kind_of
 from ..sources.python import tree as python
 from ..sources.yaml.tree import parse, to_python
@@ -19,27 +20,34 @@ _OURS = re.compile(r"recom|activation|checkpoint", re.IGNORECASE)
 def is_sound(path: str, before: str, after: str, fixed: Sequence[Diagnostic]) -> bool:
     """Whether fixes did no more than their rules promise.
 
-    YAML must have the same values everywhere else, whatever refers to what, and Python must still be Python. A script
-    must have as many lines as before, or fewer where suppressions went.
+    YAML must have the same values everywhere else, whatever refers to what. Python must have the same tree but for what
+    is rewritten, which must be what its rule promises, and for text that is replaced within strings. A script must have
+    as many lines as before, or fewer where suppressions went.
 
     Args:
         path: the file.
         before: its text.
         after: its text with the fixes.
-        fixed: the findings that they are for.
+        fixed: the findings that they are for, with the edits that were made.
     """
     fixes = [diagnostic.fix for diagnostic in fixed if diagnostic.fix is not None]
     kind = kind_of(path, before.encode("utf-8", "replace")) or "yaml"
     if kind == "yaml":
         return _is_same_yaml(path, before, after, sum(fix.changes for fix in fixes))
     if kind == "python":
-        return _is_python(path, after) or not _is_python(path, before)
+        return _is_same_python(path, before, after, fixes)
     comments = sum(fix.changes == 0 for fix in fixes)
     return before.count("\n") - comments <= after.count("\n") <= before.count("\n")
 
 
-def _is_python(path: str, text: str) -> bool:
-    return isinstance(python.parse(path, text), python.Python)
+def _is_same_python(path: str, before: str, after: str, fixes: list[Fix]) -> bool:
+    old, new = python.parse(path, before), python.parse(path, after)
+    if not isinstance(old, python.Python) or not isinstance(new, python.Python):
+        return not isinstance(old, python.Python)
+    from ..sources.python.comparison import is_same
+
+    edits = [edit.span for fix in fixes if fix.rewrite is None for edit in fix.edits]
+    return is_same(old, new, [fix.rewrite for fix in fixes if fix.rewrite is not None], edits)
 
 
 def _is_same_yaml(path: str, before: str, after: str, changes: int) -> bool:

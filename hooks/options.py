@@ -28,6 +28,8 @@ class Options(NamedTuple):
     exclude: tuple[str, ...] = ()
     #: The Megatron-Core in use.
     mcore: str = ""
+    #: Where that is written: ``--mcore``, or the name of the configuration file.
+    mcore_by: str = "--mcore"
     #: The framework that all files are written for, where they are not to be asked.
     dialect: str = ""
     #: The release of Transformer Engine in use.
@@ -113,7 +115,7 @@ def release(value: str, where: str) -> str:
     import re
 
     if not re.fullmatch(r"v?\d+(?:\.\d+)*(?:[-_.]?(?:a|b|rc|post|dev)\.?\d*)*(?:\+[\w.]+)?", value):
-        raise UsageError(f"{where}: {value!r} is no release, such as 2.6.0")
+        raise UsageError(f"{where}: {value!r} is not a version; write one such as 2.6.0")
     return value
 
 
@@ -162,6 +164,8 @@ class Configurations:
         return options
 
     def _with_overrides(self, options: Options) -> Options:
+        if "mcore" in self._overrides:
+            options = options._replace(mcore_by="--mcore")
         return options._replace(**self._overrides)
 
 
@@ -226,6 +230,8 @@ def from_table(table: dict[str, Any], path: str) -> Options:
                 raise UsageError(f"{where} must be a string")
             checked = {"dialect": dialect, "te": release}.get(key)
             values[key] = checked(value, where) if checked is not None and value else value
+            if key == "mcore":
+                values["mcore_by"] = os.path.basename(path)
             if (key in ("model", "baseline") and value) or (
                 key == "mcore" and os.path.isdir(os.path.join(values["root"], value))
             ):

@@ -1,4 +1,4 @@
-"""What of the findings is reported: those that are wanted, not silenced, and not in a baseline."""
+"""Select the findings to report: those that are selected, not suppressed, and not in a baseline."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Report(NamedTuple):
     sites: int = 0
     #: The first recompute setting of each file that no dialect recognized: nothing in these files was checked.
     unread: tuple[Span, ...] = ()
-    #: The releases that files were linted against, each with why it was chosen, in order of first use.
+    #: The releases that files were linted against, each with where it is from, in order of first use.
     linted_against: tuple[str, ...] = ()
     #: The texts of the files that diagnostics are in, by path.
     lines: Mapping[str, list[str]] = MappingProxyType({})
     #: How many findings a baseline lists, which are not among the diagnostics.
     in_baseline: int = 0
-    #: What to say of baselines that list findings which are gone.
+    #: Messages about baselines that list findings which are gone.
     stale: tuple[str, ...] = ()
 
     @property

@@ -24,7 +24,7 @@ from .contracts import Contracts
 from .describe import as_data, as_text
 from .diagnostics import Diagnostic
 from .engine import Linter
-from .fix import fixed
+from .fix import fixed, resolved
 from .options import Configurations, UsageError
 
 _NAME = "recompute-lint"
@@ -149,13 +149,16 @@ class _Session:
         for diagnostic in findings:
             assert diagnostic.fix is not None
             sent = self._diagnostic(diagnostic, lines)
-            if _wants(params, types.CodeActionKind.QuickFix.value) and _touch(sent.range, params.range):
+            if not _wants(params, types.CodeActionKind.QuickFix.value) or not _touch(sent.range, params.range):
+                continue
+            fix = resolved(diagnostic.fix, self._documents()[path][1])
+            if fix is not None:
                 yield types.CodeAction(
-                    title=f"{diagnostic.fix.message} ({diagnostic.code})",
+                    title=f"{fix.message} ({diagnostic.code})",
                     kind=types.CodeActionKind.QuickFix,
                     diagnostics=[sent],
-                    is_preferred=diagnostic.fix.safe,
-                    edit=self._edit(uri, diagnostic.fix, lines),
+                    is_preferred=fix.safe,
+                    edit=self._edit(uri, fix, lines),
                 )
         if _wants(params, _FIX_ALL):
             text = self._documents()[path][1].encode("utf-8", "surrogatepass")

@@ -1,13 +1,13 @@
-"""A module named twice in recompute_modules.
+"""A module that is listed twice in recompute_modules.
 
 What it does
     Reports each repetition.
 
 Why is this bad
-    It changes nothing, and mostly stands where another module was meant.
+    It changes nothing, and often another module was meant.
 
 Use instead
-    Name it once.
+    List it once.
 
 Fix
     Deletes the repetition (safe).
@@ -20,6 +20,7 @@ from collections.abc import Iterator
 
 from ..schemas.contract import Contract
 from ..sources.model import Setting, Site
+from ..sources.python.rewriting import ListChange
 from .finding import Edit, Example, Finding, Fix
 from .wording import item_span, quotable, shown
 
@@ -28,6 +29,9 @@ _SEPARATOR = r"(?:\s*,\s*|[ \t]+(?:\\\n[ \t]*)?)"
 _DASH = r"[ \t]*\n[ \t]*-[ \t]+"
 
 _HEAD = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: selective\n"
+
+#: The fields whose declaration the page links to.
+FIELDS = ("recompute_modules",)
 
 VALID = (Example(f"{_HEAD}    recompute_modules: [core_attn, mlp]\n"),)
 INVALID = (
@@ -54,24 +58,33 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
         if isinstance(name, str) and name in modules[:index]:
             yield Finding(
                 "RCL207",
-                f"{shown(name)} is named already",
+                f"{shown(name)} is listed twice (first {_place(setting, modules.index(name), index)})",
                 item_span(setting, index),
                 "",
-                "delete it",
+                "delete the repetition",
                 (setting,),
                 _deletion(setting, index, name),
             )
 
 
+def _place(setting: Setting, first: int, index: int) -> str:
+    """Where the first of two stands, as seen from the second."""
+    one, other = item_span(setting, first), item_span(setting, index)
+    return f"on line {one.line}" if one.line != other.line else f"at column {one.column}"
+
+
 def _deletion(setting: Setting, index: int, name: str) -> Fix | None:
-    """Delete from the end of the item before to the end of this one, which covers either style of list."""
+    """Delete from the end of the item before to the end of this one, which covers either style of list in YAML, and
+    the words of a command line. In Python, take it off the list that it is an item of.
+    """
     if index >= len(setting.items):
         return None
     before, this = setting.items[index - 1], setting.items[index]
     span = before._replace(
         line=before.end_line, column=before.end_column, end_line=this.end_line, end_column=this.end_column
     )
-    return Fix("Delete the repetition", (Edit(span, "", _repetition(name)),), safe=True)
+    edit = Edit(span, "", _repetition(name))
+    return Fix("Delete the repetition", (edit,), safe=True, rewrite=ListChange(this, (this,)))
 
 
 def _repetition(name: str) -> str:

@@ -1,16 +1,16 @@
-"""A default for a recompute setting at the place that reads it.
+"""A default for a recompute setting in the code that reads it.
 
 What it does
     Reports a default other than None that Python code has for a recompute key: ``.get(key, default)``, ``.pop``,
     ``.setdefault``, ``getattr``, ``OmegaConf.select(default=...)``, ``.get(key) or default``, and
     ``config[key] if key in config else default``. Defaults of function parameters and of schema classes belong where
-    they are; ``parameter-defaults = true`` reports those of parameters, too. ``extend-recompute-keys`` adds keys.
+    they are.
 
     A default that is false, zero or empty is left alone where the value is only tested: None would come out the same.
 
 Why is this bad
-    The recipe no longer says what runs. Two places that read the key may have two defaults, and whoever deletes the key
-    gets one of them.
+    The recipe no longer says what runs. Two places that read the key may have different defaults, and deleting the key
+    from the recipe silently selects one of them.
 
 Use instead
     ``config[key]``, and the value in the recipe. None is fine: it says that there was no value.
@@ -18,18 +18,22 @@ Use instead
 Fix
     Reads the key without a default (safe where a key that is there gives what it gave before; unsafe for ``or``, which
     also replaces null, false and zero). A missing key is an error then.
+
+Options
+    ``parameter-defaults = true`` in the configuration reports the defaults of function parameters, too.
+    ``extend-recompute-keys = ["..."]`` adds keys.
 """
 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from ..sources.model import Span
 from ..sources.python.query import last_name, path_of
+from ..sources.python.rewriting import PlainRead
 from ..sources.python.tree import Python, Scope
-from .finding import Edit, Example, Finding, Fix
+from .finding import Example, Finding, Fix
 from .key_reads import Read, hides, is_empty, is_kept_for_tests, is_key, is_tested, read_of
 from .python_file import PythonFile
 
@@ -77,11 +81,6 @@ INVALID = (
     Example('on = megatron_cfg.get("activation_checkpointing", True)\n', (1,), filename="a.py"),
 )
 
-#: Two characters that a blank must keep apart.
-_JOINS, _JOINED = re.compile(r"[\w\"']$"), re.compile(r"[\w\"']")
-
-_ATOMS = (ast.Name, ast.Attribute, ast.Subscript, ast.Call)
-
 
 def check(file: PythonFile) -> Iterator[Finding]:
     """One finding for each read with a default, in the order of the text."""
@@ -103,11 +102,11 @@ def _of_call(node: ast.Call, scope: Scope, file: PythonFile) -> Iterator[Finding
     if is_empty(read.default) and (is_tested(node, file.parents) or is_kept_for_tests(node, scope, file)):
         return
     if read.form == "pop" and isinstance(file.parents.get(node), ast.Expr):
-        return  # thrown away
+        return  # the value is not used
     unused = isinstance(file.parents.get(node), ast.Expr)
     fix = None if unused else _without_default(read, file.python)
     if fix is not None and (read.form == "setdefault" or _is_default(node, scope, file)):
-        fix = fix._replace(safe=False)  # it would be read, or no longer written, where it makes a difference
+        fix = fix._replace(safe=False)  # reading or no longer writing it may make a difference
     yield _finding(node, read.key, read.default, fix, file.python)
 
 
@@ -133,8 +132,9 @@ def _of_or(node: ast.BoolOp, scope: Scope, file: PythonFile) -> Iterator[Finding
             continue
         if is_empty(default) and is_kept_for_tests(node, scope, file):
             return
-        text = _plain(read, file.python) if len(node.values) == 2 and operand is inner else None
-        yield _finding(node, read.key, default, _replacement(node, text, file.python, safe=False), file.python)
+        plain = _plain(read) if len(node.values) == 2 and operand is inner and not _binds(default) else None
+        fix = _fix(plain._replace(span=file.python.span(node), part="left"), safe=False) if plain else None
+        yield _finding(node, read.key, default, fix, file.python)
         return
 
 
@@ -148,7 +148,8 @@ def _of_condition(node: ast.IfExp, scope: Scope, file: PythonFile) -> Iterator[F
         if read is not None and hides(read.default, key, read.container, scope, file):
             return  # reported by itself
         same = container is not None and path_of(container) == path[:-1]
-        fix = _replacement(node, file.python.source(value), file.python, safe=same)
+        part = "body" if present else "orelse"
+        fix = None if _binds(node.test, default) else _fix(PlainRead(file.python.span(node), part), safe=same)
         yield _finding(node, key, default, fix, file.python)
         return
 
@@ -205,7 +206,7 @@ def _finding(node: ast.AST, key: str, default: ast.expr, fix: Fix | None, python
         "RCL301",
         f"{text} is a hidden default of {key}",
         python.span(node),
-        "the recipe does not say it, and another place that reads the key may have another default",
+        "the recipe does not show it, and other code that reads the key may have another default",
         "put the value into the recipe, and read the key without a default",
         (),
         fix,
@@ -217,80 +218,46 @@ def _finding(node: ast.AST, key: str, default: ast.expr, fix: Fix | None, python
 
 def _without_default(read: Read, python: Python) -> Fix | None:
     """Read the key without the default. A key that is there gives the same."""
-    function = read.call.func
-    if read.form in ("get", "setdefault") and isinstance(function, ast.Attribute) and not _is_dict(function):
-        return _subscript(read, python)
-    if read.form in ("getattr", "get") and read.container is not None and isinstance(read.key_node, ast.Constant):
-        text = _plain(read, python)
-        return _replacement(read.call, text, python, safe=True)
-    return _dropped(read, python)
-
-
-def _subscript(read: Read, python: Python) -> Fix | None:
-    """Put ``[key]`` for everything from the dot of ``.get`` on, so that the container stays as it is written."""
-    function, call = read.call.func, python.span(read.call)
-    assert isinstance(function, ast.Attribute)
-    name = python.span(function)
-    lines = python.lines
-    line, column = name.end_line, name.end_column - len(function.attr)
-    before = lines[line - 1][: column - 1].rstrip()
-    while not before and line > 1:  # the dot ends a line above
-        line -= 1
-        before = lines[line - 1].rstrip("\\ \t")
-    if not before.endswith("."):
-        return None
-    span = Span(python.path, line, len(before), call.end_line, call.end_column)
-    return _edit(span, f"[{python.source(read.key_node)}]", python, safe=True)
-
-
-def _dropped(read: Read, python: Python) -> Fix | None:
-    """Delete the default and the comma before it."""
     assert read.default is not None
-    arguments = [*read.call.args, *(keyword.value for keyword in read.call.keywords)]
-    index = arguments.index(read.default)
-    if index != len(arguments) - 1 or index == 0:
+    if _binds(read.default):
         return None
-    before, default = python.span(arguments[index - 1]), python.span(read.default)
-    if not re.fullmatch(r"\s*,\s*(?:default\s*=\s*)?", python.slice(python.between(before, default))):
+    plain = _plain(read)
+    if plain is not None and (read.form != "setdefault" or plain.container < 0):
+        return _fix(plain._replace(span=python.span(read.call)), safe=True)
+    default = _arguments(read.call).index(read.default)
+    if default == 0 or read.default in read.call.args[:-1]:
         return None
-    span = Span(python.path, before.end_line, before.end_column, default.end_line, default.end_column)
-    return _edit(span, "", python, safe=True)
+    return _fix(PlainRead(python.span(read.call), form="call", argument=default), safe=True)
 
 
-def _plain(read: Read, python: Python) -> str | None:
-    """The read without a default, as text; None where it cannot be written in the place of the call."""
-    container = read.container
-    if container is None or read.form == "pop" or read.form == "select":
+def _plain(read: Read) -> PlainRead | None:
+    """What makes ``container[key]`` or ``container.key`` of a read, but for its place; None where neither is meant."""
+    arguments, function = _arguments(read.call), read.call.func
+    if read.container is None or read.form in ("pop", "select"):
         return None
-    text = python.source(container)
-    if not isinstance(container, _ATOMS):
-        text = f"({text})"
-    if "\n" in text:
-        return None
-    if read.form == "getattr":
-        return f"{text}.{read.key}" if isinstance(read.key_node, ast.Constant) else None
-    return f"{text}[{python.source(read.key_node)}]"
+    container = arguments.index(read.container) if read.container in arguments else -1
+    nowhere = Span("", 1, 1, 1, 1)
+    if read.form != "getattr":
+        if container < 0 and not isinstance(function, ast.Attribute):
+            return None
+        if container >= 0 and not isinstance(read.key_node, ast.Constant):
+            return None
+        return PlainRead(nowhere, "", "subscript", container, arguments.index(read.key_node))
+    if isinstance(read.key_node, ast.Constant) and read.key_node.value == read.key and read.key.isidentifier():
+        return PlainRead(nowhere, "", "attribute", container, name=read.key)
+    return None
 
 
-def _replacement(node: ast.AST, text: str | None, python: Python, *, safe: bool) -> Fix | None:
-    return None if text is None else _edit(python.span(node), text, python, safe=safe)
+def _arguments(call: ast.Call) -> list[ast.expr]:
+    """The arguments of a call in the order of the text."""
+    arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return sorted(arguments, key=lambda argument: (argument.lineno, argument.col_offset))
 
 
-def _edit(span: Span, text: str, python: Python, *, safe: bool) -> Fix | None:
-    """The fix that writes ``text`` at ``span``; None where that would lose a comment or an assignment."""
-    old = python.slice(span)
-    if "#" in old or ":=" in old or "\n" in text:
-        return None
-    before, after = (
-        python.lines[span.line - 1][: span.column - 1],
-        python.lines[span.end_line - 1][span.end_column - 1 :],
-    )
-    if _JOINS.search(before) and _JOINED.match(text):
-        text = f" {text}"  # return"full"if ...
-    if _JOINS.search(text) and _JOINED.match(after):
-        text = f"{text} "
-    return Fix("Read it without a default", (Edit(span, text),), safe)
+def _binds(*lost: ast.expr) -> bool:
+    """Whether something that a fix leaves out does more than to give a value."""
+    return any(isinstance(node, (ast.NamedExpr, ast.Yield, ast.YieldFrom)) for one in lost for node in ast.walk(one))
 
 
-def _is_dict(function: ast.Attribute) -> bool:
-    return isinstance(function.value, ast.Name) and function.value.id == "dict"
+def _fix(rewrite: PlainRead, *, safe: bool) -> Fix:
+    return Fix("Read it without a default", (), safe, rewrite=rewrite)

@@ -1,21 +1,21 @@
-"""A list of the recompute modules there are that is not the list of the Megatron-Core in use.
+"""A list of all recompute modules that differs from that of the Megatron-Core in use.
 
 What it does
     Reports comments, docstrings, help texts, ``Literal[...]``, enumerations, ``choices=`` and collections called
-    ``VALID_...``, ``ALLOWED_...`` or the like that list the recompute modules, and miss some or name some that there
-    are not. In YAML, comments. A list is taken for one of all there is when words such as valid, allowed, options,
-    choices or one of announce it; an example, a default or a value is none.
+    ``VALID_...``, ``ALLOWED_...`` or the like that list the recompute modules, and leave some out or name some that do
+    not exist. In YAML, comments. A list counts as one of all modules where words such as valid, allowed, options,
+    choices or one of introduce it; examples, defaults and values do not count.
 
     Silent where the release of Megatron-Core is only assumed (see ``--mcore``), and in Megatron-Core's own files.
 
 Why is this bad
-    Whoever reads the list does not learn of the modules that save most, and a check against it refuses them.
+    Readers of the list do not learn about the modules that save most, and a check against it rejects them.
 
 Use instead
     The whole list (``recompute-lint contract show``), or a link to Megatron-Core's.
 
 Fix
-    Completes the list, and takes off what there is not (safe in comments).
+    Completes the list, and removes unknown modules (safe in comments, unsafe in code).
 """
 
 from __future__ import annotations
@@ -27,24 +27,29 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..schemas import store
 from ..schemas.names import MODULES
 from ..sources.model import Span
 from ..sources.python.comments import Places, Prose, of_python, of_yaml
 from ..sources.python.query import last_name
+from ..sources.python.rewriting import ListChange
 from .finding import Edit, Example, Finding, Fix
+from .links import link
 from .module_lists import ModuleList, enumerations, naming, quoting
 from .python_file import PythonFile
+from .wording import joined
 
 if TYPE_CHECKING:
     from ..schemas.choose import Choice
 
 _MCORE = {"mcore": "0.16.1"}
-#: What stands between two items of a collection.
-_COMMA = re.compile(r"\s*,(?:\s|#.*)*")
 #: Two names of a list are never farther from each other, in characters.
 _FARTHEST = 400
 
 _SEVEN = '"core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"'
+
+#: The fields whose declaration the page links to.
+FIELDS = ("recompute_modules",)
 
 VALID = (
     Example(f"# Valid options for recompute_modules: [{_SEVEN}].\nmodules = None\n", filename="a.py", options=_MCORE),
@@ -108,7 +113,7 @@ class _Item(NamedTuple):
 
 
 def concerns(text: str, choice: Choice) -> bool:
-    """Whether a Python file can hold such a list, judged by its text alone."""
+    """Whether a Python file can hold such a list, as far as its text tells."""
     return quoting(_ever(choice)).search(text) is not None or bool(_near_another(text, _ever(choice)))
 
 
@@ -180,19 +185,26 @@ def _judge(items: list[_Item], span: Span, choice: Choice, fix: Fix | None) -> I
         return
     parts = []
     if missing:
-        parts.append(f"misses {', '.join(missing)}")
+        parts.append(f"leaves out {joined(missing)}{_recent(missing)}")
     if unknown:
-        parts.append(f"names {', '.join(unknown)}, which megatron-core {contract.version} does not have")
+        parts.append(f"names {joined(unknown)}, which megatron-core {contract.version} does not have")
     yield Finding(
         "RCL303",
-        f"this list of the recompute modules {' and '.join(parts)}",
+        f"this list of recompute modules {' and '.join(parts)}",
         span,
-        f"megatron-core {contract.version} can recompute {', '.join(contract.modules)} "
-        f"({contract.source_of('recompute_modules')})",
-        "complete the list" if missing else "take it off the list",
+        f"megatron-core {contract.version} has {joined(contract.modules)}: "
+        f"{link(contract, contract.source_of('recompute_modules'))}",
+        "complete the list" if missing else f"remove {joined(unknown)}",
         (),
         fix,
     )
+
+
+def _recent(names: list[str]) -> str:
+    """Which of the modules came after the first release that had any."""
+    first = min(MODULES.values(), key=store.version_key)
+    added = [name for name in names if MODULES.get(name, first) != first]
+    return f" (new since {first}: {joined(added)})" if added else ""
 
 
 # ---- lists in code
@@ -280,29 +292,13 @@ def _whole(items: list[_Item]) -> Span:
     return first._replace(end_line=last.end_line, end_column=last.end_column)
 
 
-def _completed(items: list[_Item], choice: Choice) -> tuple[list[_Item], list[str]]:
-    """The items to keep, and the names to add."""
-    modules = choice.contract.modules
-    kept = [item for item in items if item.name in modules]
-    return kept, [name for name in modules if all(item.name != name for item in kept)]
-
-
-def _fix(items: list[_Item], quotes: tuple[str, str], separator: str, choice: Choice, *, safe: bool) -> Fix | None:
-    kept, missing = _completed(items, choice)
-    opening, closing = quotes
-    added = [f"{opening}{name}{closing}" for name in missing]
-    last = items[-1].span
-    if len(kept) == len(items):
-        at_end = last._replace(line=last.end_line, column=last.end_column)
-        return Fix("Complete the list", (Edit(at_end, "".join(separator + name for name in added)),), safe, changes=0)
-    whole = _whole(items)
-    if whole.line != whole.end_line:
-        return None
-    names = [f"{opening}{item.name}{closing}" for item in kept]
-    return Fix("Correct the list", (Edit(whole, separator.join([*names, *added])),), safe, changes=0)
+def _missing(items: list[_Item], choice: Choice) -> tuple[str, ...]:
+    """The names to add."""
+    return tuple(name for name in choice.contract.modules if all(item.name != name for item in items))
 
 
 def _prose_fix(items: list[_Item], found: ModuleList, prose: Prose, choice: Choice) -> Fix | None:
+    """Edits within one comment or string: nothing of the code is touched."""
     if found.separator is None:
         return None
     quotes = set()
@@ -311,19 +307,32 @@ def _prose_fix(items: list[_Item], found: ModuleList, prose: Prose, choice: Choi
         quotes.add((opening, closing))
     if len(quotes) != 1:
         return None
-    return _fix(items, quotes.pop(), found.separator, choice, safe=prose.is_comment)
+    opening, closing = quotes.pop()
+    added = "".join(f"{found.separator}{opening}{name}{closing}" for name in _missing(items, choice))
+    last = items[-1].span
+    edits = [Edit(last._replace(line=last.end_line, column=last.end_column), added)]
+    for before, item in pairwise([None, *items]):
+        assert item is not None
+        if item.name in choice.contract.modules:
+            continue
+        if before is None or before.span.end_line != item.span.line:
+            return None  # it begins a line, and the separator before it ends another
+        deletion = item.span._replace(column=before.span.end_column)
+        if item is items[-1]:
+            edits[0] = Edit(deletion, added)
+        else:
+            edits.append(Edit(deletion, ""))
+    message = (
+        "Correct the list"
+        if len(edits) > 1 or edits[0].span.column != edits[0].span.end_column
+        else "Complete the list"
+    )
+    return Fix(message, tuple(edits), prose.is_comment, changes=0)
 
 
 def _code_fix(items: list[_Item], holder: ast.AST, file: PythonFile, choice: Choice) -> Fix | None:
     if not isinstance(holder, (ast.List, ast.Set, ast.Tuple, ast.Subscript)):
         return None
-    texts = [file.python.slice(item.span) for item in items]
-    quote = texts[-1][:1]
-    if any(text != f"{quote}{item.name}{quote}" for text, item in zip(texts, items, strict=True)):
-        return None
-    separators = [file.python.slice(file.python.between(left.span, right.span)) for left, right in pairwise(items)]
-    if not all(map(_COMMA.fullmatch, separators)):
-        return None  # a bracket around one of them
-    if isinstance(holder, ast.Tuple) and len(items) == 1:
-        return None  # the comma behind a tuple's only item
-    return _fix(items, (quote, quote), ", ", choice, safe=False)
+    unknown = tuple(item.span for item in items if item.name not in choice.contract.modules)
+    change = ListChange(file.python.span(holder), unknown, _missing(items, choice))
+    return Fix("Correct the list" if unknown else "Complete the list", (), False, changes=0, rewrite=change)

@@ -105,7 +105,7 @@ def _branch(group: list[Raise], defaults: dict[str, Any], recompute: set[str]) -
     branch: dict[str, Any] = {
         "x-rule": classify.code(stated),
         "x-source": f"{found.module.path}#L{found.node.lineno}",
-        "x-message": wording.message_of(found.node),
+        "x-message": wording.message_of(group),
         "x-condition": wording.condition_of(found),
         "x-subject": classify.subject(stated, recompute),
         "x-fields": names,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from typing import Any
 
 from .contract import Contract
@@ -27,11 +26,11 @@ def derived(path: str, *, keep: bool) -> Contract:
     Raises:
         UnknownRelease: there is no Megatron-Core with a ``TransformerConfig`` in the tree.
     """
-    from .derive import NotMegatron, derive
-
     place = os.path.join(_folder(), f"{_key(path)}.json") if keep else ""
     schema = _load(place) if place else None
     if schema is None:
+        from .derive import NotMegatron, derive  # takes longer to import than a contract to load
+
         try:
             schema = derive(path)
         except NotMegatron as error:
@@ -70,6 +69,8 @@ def _load(place: str) -> dict[str, Any] | None:
 
 def _save(place: str, schema: dict[str, Any]) -> None:
     """Keep it if that can be done; the next run derives it again if not."""
+    import tempfile
+
     try:
         os.makedirs(os.path.dirname(place), exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(place))

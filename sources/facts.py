@@ -78,6 +78,8 @@ def config_of(path: str) -> dict[str, Any]:
             raise WrongFacts(f"{file}: too large for a model's config.json")
         with open(file, encoding="utf-8-sig") as stream:
             config = json.load(stream)
+    except WrongFacts:
+        raise  # a ValueError, too
     except OSError as error:
         raise WrongFacts(f"{file}: cannot be read: {reason_of(error)}") from None
     except (ValueError, RecursionError) as error:

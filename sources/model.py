@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from .python.rewriting import Rewrite
 
 
 class Span(NamedTuple):
@@ -66,41 +69,43 @@ class Edit(NamedTuple):
 
     span: Span
     text: str
-    #: A regular expression that all of the text at ``span`` must match, its lines joined by newlines. A rule that has
-    #: not seen the text says so what it takes it for; where it is something else, there is no fix.
+    #: A regular expression that the whole text at ``span`` must match, its lines joined by newlines: what the rule,
+    #: which does not see the text, expects there. Without a match there is no fix.
     old: str | None = None
     #: Whether ``text`` gets the quotes that the text at ``span`` has: the group ``quote`` of ``old``.
     quoted: bool = False
 
 
 class Fix(NamedTuple):
-    """A change that puts a finding right."""
+    """A change that fixes a finding."""
 
     #: What it does, in the imperative.
     message: str
     edits: tuple[Edit, ...]
-    #: Whether it can only do what the author meant. A fix that is not safe needs ``--unsafe-fixes``.
+    #: Whether the author must have meant this. A fix that is not safe needs ``--unsafe-fixes``.
     safe: bool
     #: How many settings it changes: none where it edits comments, two where it renames a key.
     changes: int = 1
+    #: What makes the edits of a Python file, once somebody asks for them; goes before those that are there already.
+    rewrite: Rewrite | None = None
 
 
 class Finding(NamedTuple):
-    """One mistake, at the most specific place there is for it."""
+    """One mistake, at the most specific place for it."""
 
     #: The rule's name or its code. What is seen while files are read has the name: codes are known to the rules only.
     rule: str
     message: str
     span: Span
-    #: Where the rule has its facts from, or what makes the value wrong.
+    #: The source of the rule's facts, or what makes the value wrong.
     note: str = ""
     #: What to write instead.
     help: str = ""
-    #: The settings that make the mistake together, the one at ``span`` among them. When ``span`` is in a parent that is
-    #: not linted, the finding is shown at the one of them that is in the file linted.
+    #: The settings that make the mistake together, among them the one at ``span``. When ``span`` is in a parent that is
+    #: not linted, the finding is shown at the setting that is in the linted file.
     involved: tuple[Setting, ...] = ()
     fix: Fix | None = None
-    #: ``error`` or ``warning``, where this finding is not what its rule's others are.
+    #: ``error`` or ``warning``, where it differs from the rule's.
     severity: str = ""
 
 
@@ -133,8 +138,10 @@ class Site(NamedTuple):
     source: str = ""
     #: What stands between the words of a key here: ``-`` for flags.
     spelling: str = "_"
+    #: Whether every parent of the file was read.
+    complete: bool = True
     #: What Megatron-Core takes for absent fields, in the release that the site is linted against; those that are null
-    #: need not be listed at a closed site. At an open one, only fields that nobody writes any more have a default.
+    #: need not be listed at a closed site. At an open one, only deprecated fields have a default.
     defaults: Mapping[str, Any] = MappingProxyType({})
 
     def value(self, field: str) -> Any:

@@ -86,6 +86,16 @@ def unreadable(path: str, why: str) -> Finding:
     return Finding("unreadable-file", f"cannot be read: {why}", Span(path, 1, 1, 1, 1))
 
 
+def too_deep(path: str, line: int = 1) -> Finding:
+    """The finding for a Python file that nests too deeply to be read."""
+    return Finding(
+        "invalid-python",
+        "not valid Python: it is nested too deeply",
+        Span(path, line, 1, line, 1),
+        help="split the statement or the chain of elif, or leave the file out with --exclude",
+    )
+
+
 def split_lines(text: str) -> list[str]:
     """The lines of ``text`` without their ends, as editors number them."""
     return _LINE_BREAK.split(text) if "\r" in text else text.split("\n")

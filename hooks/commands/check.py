@@ -36,17 +36,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_rule_options(parser)
     add_contract_options(parser)
     fixing = parser.add_argument_group("fixes")
-    fixing.add_argument("--fix", action="store_true", help="put right what can be put right safely")
+    fixing.add_argument("--fix", action="store_true", help="fix what can be fixed safely")
     fixing.add_argument(
-        "--unsafe-fixes", action="store_true", help="with --fix or --diff: also what may not be meant so"
+        "--unsafe-fixes", action="store_true", help="with --fix or --diff: also fixes that may not be what was meant"
     )
     fixing.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
     files = parser.add_argument_group("which files")
-    files.add_argument("--exclude", metavar="GLOBS", action="append", help="leave these files and folders out")
+    files.add_argument("--exclude", metavar="GLOBS", action="append", help="skip these files and folders")
     files.add_argument(
-        "--force-exclude", action="store_true", help="--exclude holds for files named by themselves, too"
+        "--force-exclude", action="store_true", help="apply --exclude to files named on the command line, too"
     )
-    files.add_argument("--stdin-filename", metavar="PATH", help="what standard input would be called")
+    files.add_argument("--stdin-filename", metavar="PATH", help="the file name of standard input")
     add_configuration_options(parser)
     report = parser.add_argument_group("report")
     report.add_argument(
@@ -56,14 +56,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=output.FORMATS,
         help=f"{', '.join(output.FORMATS)} (default: full)",
     )
-    report.add_argument("--output-file", metavar="FILE", help="write the report there")
+    report.add_argument("--output-file", metavar="FILE", help="write the report to FILE")
     report.add_argument("--statistics", action="store_true", help="count findings by rule instead of listing them")
     report.add_argument("--baseline", metavar="FILE", help="do not report the findings that FILE lists")
-    report.add_argument("--write-baseline", metavar="FILE", help="list the findings there are in FILE")
+    report.add_argument("--write-baseline", metavar="FILE", help="write the current findings to FILE")
     report.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
     report.add_argument("--no-cache", action="store_true", help="do not keep contracts derived from a source tree")
     report.add_argument("-q", "--quiet", action="store_true", help="no summary")
-    report.add_argument("-v", "--verbose", action="store_true", help="name the sites of each file on standard error")
+    report.add_argument("-v", "--verbose", action="store_true", help="list the sites of each file on standard error")
 
 
 def run(namespace: argparse.Namespace) -> int:
@@ -115,7 +115,7 @@ class _Source:
         self.given: dict[str, bytes] = {}
         if self.is_stdin:
             if namespace.paths != ["-"]:
-                raise UsageError("- stands for standard input and goes with no other path")
+                raise UsageError("- is standard input and cannot be combined with other paths")
             self.paths = [os.path.normpath(namespace.stdin_filename or "stdin.yaml")]
             if sys.stdin is None:
                 raise UsageError("standard input is closed")
@@ -147,12 +147,12 @@ class _Source:
             write_atomically(path, content)
 
 
-#: A fix may make room for another; one that goes on for longer than this goes round in circles.
+#: A fix may make another possible; after this many rounds, fixes are undoing each other.
 _ROUNDS = 10
 
 
 def _fix(source: _Source, namespace: argparse.Namespace) -> tuple[Report, int]:
-    """Put right what can be, and report the rest."""
+    """Fix what can be fixed, and report the rest."""
     from ..fix import fixed
 
     report = source.lint()
@@ -222,14 +222,16 @@ def _statistics(report: Report) -> str:
 
 
 def summary(report: Report, fixed: int = 0) -> str:
-    """One line: what was found in how much, and what it was linted against."""
+    """One line: what was found, in how many files, and what they were linted against."""
     against = f" ({'; '.join(report.linted_against)})" if report.linted_against else ""
     looked = f"{_count(report.files, 'file')}, {_count(report.sites, 'recompute site')}{against}"
     done = f"Fixed {_count(fixed, 'finding')}. " if fixed else ""
     listed = f"; {report.in_baseline} more in the baseline" if report.in_baseline else ""
     if report.unread:
+        have = "has" if len(report.unread) == 1 else "have"
         listed += (
-            f"; the recompute settings of {_count(len(report.unread), 'file')} are no known framework's (-v names them)"
+            f"; {_count(len(report.unread), 'file')} {have} recompute settings of an unknown framework "
+            "(list: -v; set one: --dialect)"
         )
     if not report.diagnostics:
         return f"{done}No mistakes found in {looked}{listed}."

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def add_rule_options(parser: argparse.ArgumentParser) -> None:
     """Options that say which rules run."""
     rules = parser.add_argument_group("which rules")
-    rules.add_argument("--select", metavar="CODES", help="only these, or those that begin so (default: all)")
-    rules.add_argument("--extend-select", metavar="CODES", help="these besides")
-    rules.add_argument("--ignore", metavar="CODES", help="not these")
+    rules.add_argument("--select", metavar="CODES", help="only these rules: codes or their beginnings (default: all)")
+    rules.add_argument("--extend-select", metavar="CODES", help="these rules as well")
+    rules.add_argument("--ignore", metavar="CODES", help="not these rules")
 
 
 def add_contract_options(parser: argparse.ArgumentParser) -> None:
@@ -30,16 +30,21 @@ def add_contract_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--te", metavar="VERSION", help="the Transformer Engine in use")
     group.add_argument(
-        "--facts", metavar="FIELD=VALUE", action="append", help="what is known of the model: num_moe_experts=8"
+        "--facts",
+        metavar="FIELD=VALUE",
+        action="append",
+        help="a field of the model that the files do not set: num_moe_experts=8",
     )
     group.add_argument("--model", metavar="PATH", help="the model's Hugging Face config.json, or its folder")
-    group.add_argument("--dialect", metavar="NAME", help="read every file as this framework's")
+    group.add_argument("--dialect", metavar="NAME", help="read every file as one of this framework")
 
 
 def add_configuration_options(parser: argparse.ArgumentParser) -> None:
     """Options that say where configuration comes from."""
     group = parser.add_argument_group("configuration")
-    group.add_argument("--config", metavar="FILE", help="use this file, not the nearest to each file linted")
+    group.add_argument(
+        "--config", metavar="FILE", help="use this configuration file, not the nearest to each linted file"
+    )
     group.add_argument("--isolated", action="store_true", help="read no configuration file")
 
 

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--releases", metavar="FROM..TO", default="", help="such as 0.12..0.19 (default: the newest of each series)"
     )
-    parser.add_argument("--all", action="store_true", help="list the recipes that are ok everywhere, too")
+    parser.add_argument("--all", action="store_true", help="also list the recipes that are ok in every release")
     parser.add_argument("--output-format", choices=("text", "markdown", "json"), default="text")
     add_contract_options(parser)
     add_configuration_options(parser)
@@ -72,9 +72,9 @@ def run(namespace: argparse.Namespace) -> int:
         return fail(error)
     _print(namespace.output_format, versions, rows)
     if namespace.output_format != "json":
-        used = "; ".join(f"{choice.contract.version}, {choice.reason}" for choice in choices)
+        used = "; ".join(f"{choice.contract.version}: {choice.reason}" for choice in choices)
         print(
-            f"{'' if rows else 'Every recipe is ok everywhere. '}In use: megatron-core {used}."
+            f"{'' if rows else 'Every recipe is ok in every release. '}In use: megatron-core {used}."
             if used
             else "No recipes."
         )

@@ -60,12 +60,12 @@ def _show(namespace: argparse.Namespace) -> int:
     for module in contract.modules:
         print(f"  {module:20} since {MODULES[module]}" if module in MODULES else f"  {module}")
     if not contract.modules:
-        print("  none: there is no recompute_modules yet")
+        print("  none: this release does not have recompute_modules")
     print("\nFields:")
     for name in contract.recompute:
         default = json.dumps(contract.defaults.get(name))
         print(f"  {name:30} default {default:8} {contract.source_of(name)}")
-    print("\nWhat is refused:")
+    print("\nRejected configurations:")
     for guard in contract.guards:
         requires = "".join(f"; unless {name} {wanted}" for name, wanted in guard.requires.items())
         print(f"  {guard.code} {RULES[guard.code].name}: {guard.condition}{requires}\n{'':9}{guard.source}")
@@ -85,7 +85,7 @@ def _diff(namespace: argparse.Namespace) -> int:
         for row in rows:
             print(f"  {row}")
     if not sections:
-        print("\nNothing that concerns recomputation changed.")
+        print("\nNothing about recomputation changed.")
     return 0
 
 

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from ..diagnostics import Diagnostic
+from ..fix import resolved
 from ..report import Report
 
 TEXT = False
@@ -14,11 +15,13 @@ TEXT = False
 
 def render(report: Report, *, color: bool) -> str:
     """A JSON array of diagnostics. File names are absolute, rows and columns count from 1."""
-    return json.dumps([_object(diagnostic) for diagnostic in report.diagnostics], indent=2) + "\n"
+    return json.dumps([_object(diagnostic, report) for diagnostic in report.diagnostics], indent=2) + "\n"
 
 
-def _object(diagnostic: Diagnostic) -> dict[str, Any]:
+def _object(diagnostic: Diagnostic, report: Report) -> dict[str, Any]:
     span, fix = diagnostic.span, diagnostic.fix
+    if fix is not None:
+        fix = resolved(fix, "\n".join(report.lines[span.path]))
     return {
         "code": diagnostic.code,
         "name": diagnostic.name,

@@ -124,7 +124,7 @@ def _switched_off(settings: dict[str, Setting], file: str) -> tuple[Finding, ...
         asked = settings.get(name)
         if asked is None or asked.span.path != file or asked.value is UNKNOWN or asked.value in documented:
             continue
-        reason = "has no effect: gradient_checkpointing of the role is off"
-        help = "write gradient_checkpointing: true, or delete it"
+        reason = "is ignored: gradient_checkpointing of the role is off"
+        help = f"set gradient_checkpointing: true, or delete {name}"
         return (ignored("checkpointing-off", asked, reason, source=_ENGINE, help=help),)
     return ()

@@ -115,7 +115,7 @@ def _plain_word(field: Field) -> Word:
 
 _NOWHERE = Span("", 1, 1, 1, 1)
 
-#: What a command line has in it, or begins with, and a sentence about flags has not.
+#: What a command line has in it, or begins with, and a sentence about flags does not.
 _RUNS = re.compile(
     r"^['\"\\\s]*[-\0+~]|^['\"\\\s]*[\w.@/+~-]+=|(?:^|[\s;&|(/])(?:\S+\.py|python[\d.]*|torchrun|srun|deepspeed|accelerate|megatron|swift"
     r"|bash|sh|mpirun|ray|docker|primus\S*)(?:\s|$)"

@@ -71,7 +71,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
 
 
 def _is_talk(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
-    """Whether what a node holds is said to somebody, or only compared with."""
+    """Whether what a node holds is a message, or is only compared with."""
     above = parents.get(node)
     for _ in range(6):
         if above is None or isinstance(above, ast.stmt):

@@ -1,8 +1,9 @@
 """Read Python into a tree of :mod:`ast` nodes whose places in the text are known.
 
 CPython's own parser reads nearly every file, since it is some twenty times faster than libcst. What the running Python
-cannot place or cannot parse is read with libcst instead: some expressions inside f-strings before Python 3.12, and
-syntax that is newer than the running Python. See :mod:`.cst`; what reads the tree need not know.
+cannot place or cannot parse is read with libcst instead: syntax that is newer than the running Python, and, before
+Python 3.12, those expressions inside f-strings whose places turn out to be wrong. See :mod:`.cst`; what reads the tree
+need not know.
 """
 
 from __future__ import annotations
@@ -18,18 +19,14 @@ from typing import NamedTuple, TypeAlias
 
 from ..keys import FIELDS, SWITCH
 from ..model import Finding, Span
-from ..text import line_starts, split_lines
+from ..text import line_starts, split_lines, too_deep
+from .nesting import first_too_deep
 
 Function: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef"
 Scope: TypeAlias = "Function | ast.Module"
 
 #: From this version on, the nodes inside an f-string know where they stand.
 _PLACES_FSTRINGS = sys.version_info >= (3, 12)
-
-#: CPython's tokenizer allows so many brackets inside each other.
-_DEEPEST = 200
-_BRACKET = re.compile(r"[()\[\]{}]")
-_MANY_PREFIXES = re.compile(r"(?:(?:not\b|lambda\s*:|await\b|[-+~])\s*){200}")
 
 #: Text that becomes Python only when somebody fills it in.
 _TEMPLATE = re.compile(r"\{%|\{\{\s*[\w.]+\s*(?:\|[^}]*)?\}\}")
@@ -196,7 +193,7 @@ def parse(path: str, text: str) -> Python | Finding:
         python = Python(path, text, _native(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return _second_reader(path, text, error)
-    if not _PLACES_FSTRINGS and "{" in text and not _are_placed(python, _keys_in_fstrings(python)):
+    if not _PLACES_FSTRINGS and "{" in text and _are_keys_misplaced(python):
         second = _second_reader(path, text, None)
         if isinstance(second, Python):
             return second
@@ -218,26 +215,19 @@ def _second_reader(path: str, text: str, error: Exception | None) -> Python | Fi
     if "\0" in text:
         before = split_lines(text[: text.index("\0")])
         return _invalid(path, text, error, len(before), len(before[-1]) + 1)
-    if isinstance(error, (RecursionError, MemoryError)) or _is_deep(text):
+    if isinstance(error, (RecursionError, MemoryError)):
+        return too_deep(path)
+    deep = first_too_deep(text)
+    if deep is not None and isinstance(error, SyntaxError) and not _is_newer(error):
         return _invalid(path, text, error, 1, 1)
+    if deep is not None:
+        return too_deep(path, bisect_right(line_starts(text), deep))
     from .cst import Unreadable, read
 
     try:
         return Python(path, text, read(text), in_bytes=False)
     except Unreadable as second:
         return _invalid(path, text, error, second.line, second.column)
-
-
-def _is_deep(text: str) -> bool:
-    """Whether the text nests deeper than Python allows; libcst does not give up on such, it overflows the stack."""
-    if _MANY_PREFIXES.search(text):
-        return True
-    depth = 0
-    for match in _BRACKET.finditer(text):
-        depth = max(depth + (1 if match[0] in "([{" else -1), 0)
-        if depth > _DEEPEST:
-            return True
-    return False
 
 
 def _invalid(path: str, text: str, error: Exception | None, line: int, column: int) -> Finding:
@@ -247,8 +237,6 @@ def _invalid(path: str, text: str, error: Exception | None, line: int, column: i
     if isinstance(error, SyntaxError) and error.lineno and (error.lineno >= line or not _is_newer(error)):
         why = error.msg
         line, column = error.lineno, error.offset or 1
-    elif isinstance(error, (RecursionError, MemoryError)) or (error is None and _is_deep(text)):
-        why = "it is nested too deeply"
     elif "\0" in text:
         why = "it holds a null byte"
     line = min(max(line, 1), len(lines))
@@ -262,34 +250,34 @@ def _is_newer(error: SyntaxError) -> bool:
     return error.msg.startswith("invalid syntax")
 
 
-def _keys_in_fstrings(python: Python) -> list[ast.expr]:
-    """The expressions inside f-strings that name a key, so that their places matter."""
-    return [
-        node.value
-        for node, _, _ in python.near()
-        if isinstance(node, ast.FormattedValue)
-        and any(
-            isinstance(inner, ast.Constant) and isinstance(inner.value, str) and _KEYS.search(inner.value)
-            for inner in ast.walk(node.value)
-        )
-    ]
+def _are_keys_misplaced(python: Python) -> bool:
+    """Whether an expression inside an f-string names a key, and may stand elsewhere than its node says.
+
+    The node is right where the text at its place, parsed by itself, gives the node, and the f-string has it once.
+    """
+    return any(
+        isinstance(node, ast.FormattedValue)
+        and any(map(_names_key, ast.walk(node.value)))
+        and not _is_placed(python, here)
+        for here in python.near()
+        for node in here[:1]
+    )
 
 
-def _are_placed(python: Python, expressions: list[ast.expr]) -> bool:
-    """Whether expressions inside f-strings stand where CPython says: each on one line, behind a brace of its own."""
-    places = {(node.lineno, node.col_offset) for node in expressions}
-    return len(places) == len(expressions) and all(_is_placed(python, node) for node in expressions)
+def _names_key(node: ast.AST) -> bool:
+    name = getattr(node, "value", None) if isinstance(node, ast.Constant) else getattr(node, "attr", None)
+    return isinstance(name, str) and _KEYS.search(name) is not None
 
 
-def _is_placed(python: Python, node: ast.expr) -> bool:
-    if node.lineno != node.end_lineno or node.lineno > len(python.lines):
+def _is_placed(python: Python, here: Node) -> bool:
+    value, string = here.node.value, here.parent  # type: ignore[attr-defined]
+    span, whole = python.span(value), python.span(string)
+    if not whole.line <= span.line == span.end_line <= whole.end_line <= len(python.lines):
         return False
-    span = python.span(node)
-    before = python.lines[span.line - 1][: span.column - 1].rstrip(" \t(")
-    if not before.endswith("{") or before.endswith("{{"):
+    text = python.slice(span)
+    if python.slice(whole).count(text) != 1:
         return False
     try:
-        found = ast.parse(python.slice(span), mode="eval").body
-    except (SyntaxError, ValueError):
+        return ast.dump(ast.parse(f"({text})", mode="eval").body) == ast.dump(value)
+    except (SyntaxError, ValueError, RecursionError):
         return False
-    return ast.dump(found) == ast.dump(node)

@@ -220,18 +220,18 @@ class _Builder:
 def _no_mapping(node: Any) -> Finding:
     return Finding(
         "invalid-yaml",
-        "invalid YAML: << merges mappings, and this is none",
+        "invalid YAML: << merges mappings, and this is not one",
         span_of(node),
-        help="put * before an anchor's name to merge what it names, or delete the line",
+        help="put * before the name of an anchor to merge its mapping, or delete the line",
     )
 
 
 def _duplicate(first: yaml.ScalarNode, second: yaml.ScalarNode) -> Finding:
     return Finding(
         "duplicate-key",
-        f"{second.value!r} is given twice in this mapping",
+        f"key {second.value} is given twice in this mapping",
         span_of(second),
-        note=f"first given on line {first.start_mark.line + 1}; YAML keeps the last one silently, OmegaConf refuses",
+        note=f"first on line {first.start_mark.line + 1}; PyYAML silently keeps the last, OmegaConf rejects the file",
         help="keep one of the two",
     )
 

@@ -178,10 +178,10 @@ def test_settings_of_no_framework_are_told_of(command):
     text = "recompute_granularity: selective\nrecompute_modules: [moe_atc]\n"
     result = command("check", "-v", "a.yaml", files={"a.yaml": text})
     assert result.code == 0
-    assert "; the recompute settings of 1 file are no known framework's (-v names them)." in result.out
-    assert "a.yaml:1: recompute settings of no known framework; --dialect says whose they are" in result.err
-    assert "no known framework" not in command("check", "--dialect", "transformer-config", "a.yaml").out
-    assert "no known framework" not in command("check", "b.yaml", files={"b.yaml": GOOD}).out
+    assert "; 1 file has recompute settings of an unknown framework (list: -v; set one: --dialect)." in result.out
+    assert "a.yaml:1: recompute settings of an unknown framework; --dialect sets it" in result.err
+    assert "unknown framework" not in command("check", "--dialect", "transformer-config", "a.yaml").out
+    assert "unknown framework" not in command("check", "b.yaml", files={"b.yaml": GOOD}).out
 
 
 def test_dialect(command):

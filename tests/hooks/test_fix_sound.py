@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from recompute_lint.hooks.diagnostics import Diagnostic
+from recompute_lint.hooks.engine import Linter
 from recompute_lint.hooks.fix_check import is_sound
+from recompute_lint.hooks.options import Configurations
+from recompute_lint.lint_rules.finding import Edit, Fix
+from recompute_lint.sources.model import Span
 
 HEAD = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: selective\n"
 BASE = HEAD + "    recompute_modules: [moe]\n    tensor_model_parallel_size: 1\n"
@@ -77,11 +82,7 @@ LEFT_ALONE = {
     "quotes of two kinds": {"r.sh": f"python t.py {FLAGS} \"core_attn\" 'core_attn'\n"},
     "a word that is quoted in part": {"r.sh": f'python t.py {FLAGS} core_"atn"\n'},
     "make's variables": {"Makefile": f"A = {FLAGS} core_attn\nB = 1\nA += core_attn\nt:\n\tpython t.py $(A)\n"},
-    "Python's quotes of two kinds": {"a.py": 'cfg.model.recompute_modules = ["m" "oe", "moe"]\n'},
-    "a comment in Python's list": {
-        "a.py": 'cfg.model.recompute_modules = ["mlp", "moe",  # keep\n "moe",  # dup\n "layernorm"]\n'
-    },
-    "a bracket around the last": {"a.py": 'VALID_RECOMPUTE_MODULES = {"core_attn", ("mlp")}\n'},
+    "words of two strings that Python joins": {"a.py": f'x = "{FLAGS} mlp " "mlp"\n'},
 }
 
 #: What is put right: the file before and after.
@@ -117,6 +118,32 @@ PUT_RIGHT = {
         "a.py",
         'cfg.model.recompute_modules = ["moe", "moe"]\n',
         'cfg.model.recompute_modules = ["moe"]\n',
+    ),
+    "a string in two pieces": (
+        "a.py",
+        'cfg.model.recompute_modules = ["m" "oe", "moe"]\n',
+        'cfg.model.recompute_modules = ["m" "oe"]\n',
+    ),
+    "a comment in Python's list": (
+        "a.py",
+        'cfg.model.recompute_modules = ["mlp", "moe",  # keep\n "moe",  # dup\n "layernorm"]\n',
+        'cfg.model.recompute_modules = ["mlp", "moe",  # keep\n # dup\n "layernorm"]\n',
+    ),
+    "the words of a command line, one on each line": (
+        "a.py",
+        'x = ["--recompute-granularity", "selective", "--recompute-modules", "mlp",  # one\n     "mlp"]\n',
+        'x = ["--recompute-granularity", "selective", "--recompute-modules", "mlp"  # one\n]\n',
+    ),
+    "a bracket around the last": (
+        "a.py",
+        'VALID_RECOMPUTE_MODULES = {"core_attn", ("mlp")}\n',
+        'VALID_RECOMPUTE_MODULES = {"core_attn", ("mlp"), "moe_act", "layernorm", "mla_up_proj", "moe", '
+        '"shared_experts"}\n',
+    ),
+    "a tuple of one": (
+        "a.py",
+        'c.recompute_modules = ("moe", "moe")\n',
+        'c.recompute_modules = ("moe",)\n',
     ),
     "no blank after": (
         "a.py",
@@ -160,6 +187,13 @@ def test_the_last_key_of_a_mapping_stays(command):
     assert "recompute_" in fixed and len(fixed.splitlines()) == 4
 
 
+def test_a_list_of_python_is_changed_at_once(command):
+    text = 'c.recompute_modules = ["moe", "moe", "mlp", "moe", "mlp"]\n'
+    result = command("check", "--diff", "a.py", files={"a.py": text})
+    assert '+c.recompute_modules = ["moe", "mlp"]' in result.out.splitlines()
+    assert command("check", "--fix", "a.py").out.startswith("Fixed 3 findings.")
+
+
 def test_a_default_that_may_not_be_read_is_no_safe_fix(command):
     text = 'a = cfg.get("recompute_num_layers", backup.get("recompute_num_layers", 1))\n'
     assert "backup.get" in fix(command, {"a.py": text}, "a.py")
@@ -167,7 +201,47 @@ def test_a_default_that_may_not_be_read_is_no_safe_fix(command):
     assert fix(command, {"a.py": text}, "a.py") == text
 
 
-def test_syntax_that_is_newer_than_the_running_python_is_checked_too():
-    before = 'x = f"{cfg.get("recompute_method", "block")}"\n'
-    assert is_sound("a.py", before, 'x = f"{cfg["recompute_method"]}"\n', [])
-    assert not is_sound("a.py", before, 'x = f"{cfg["recompute_method"}"\n', [])
+NEW = 'x = f"{cfg.get("recompute_method", "block")}"\n'
+
+
+def python_is_sound(before: str, after: str) -> bool:
+    """Whether ``after`` is sound for all that RCL301 would rewrite in ``before``."""
+    linter = Linter(Configurations({}, isolated=True))
+    found = linter.run(["a.py"], {"a.py": before.encode()}).diagnostics
+    return is_sound("a.py", before, after, [one for one in found if one.code == "RCL301"])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sound"),
+    [
+        ('x = cfg.get("recompute_method", "block")\n', 'x = cfg["recompute_method"]\n', True),
+        ('x = cfg.get("recompute_method", "block")\n', 'x = (cfg["recompute_method"])  # y\n', True),
+        ('x = cfg.get("recompute_method", "block")\n', 'x = cfg["recompute_methods"]\n', False),
+        ('x = cfg.get("recompute_method", "block")\n', 'x = cfg["recompute_method"](1)\n', False),
+        ('x = cfg.get("recompute_method", "block")\n', 'x = cfg["recompute_method"]; y\n', False),
+        ('x = cfg.get("recompute_method", "block")\n', 'x = cfg["recompute_method"\n', False),
+        ('x = 1, cfg.get("recompute_method", "block")\n', 'x = 2, cfg["recompute_method"]\n', False),
+        ('x = getattr(cfg, "recompute_method", "block")\n', "x = cfg.recompute_method\n", True),
+        ('x = getattr(cfg, "recompute_method", "block")\n', "x = cfg.recompute_methods\n", False),
+        ('x = cfg.pop("recompute_method", "block")\n', 'x = cfg.pop("recompute_method")\n', True),
+        ('x = cfg.pop("recompute_method", "block")\n', "x = cfg.pop()\n", False),
+        (NEW, 'x = f"{cfg["recompute_method"]}"\n', True),
+        (NEW, 'x = f"{cfg["recompute_method"}"\n', False),
+        (NEW, 'x = f"{cfg["recompute_modules"]}"\n', False),
+    ],
+)
+def test_python_may_differ_only_where_it_is_rewritten_and_only_so(before, after, sound):
+    assert python_is_sound(before, after) is sound
+
+
+def test_python_may_differ_within_strings_and_comments_where_text_is_replaced():
+    before = 'x = ["a", "b"]  # c\n'
+    for place, after, sound in [
+        (Span("a.py", 1, 7, 1, 8), 'x = ["z", "b"]  # c\n', True),
+        (Span("a.py", 1, 7, 1, 8), 'x = ["a", "z"]  # c\n', False),
+        (Span("a.py", 1, 7, 1, 13), 'x = ["z"]  # c\n', False),
+        (Span("a.py", 1, 19, 1, 20), 'x = ["a", "b"]  # z\n', True),
+        (Span("a.py", 1, 19, 1, 20), 'x = ["a", "b"]  # c\ny\n', False),
+    ]:
+        fix_ = Fix("", (Edit(place, ""),), safe=True)
+        assert is_sound("a.py", before, after, [Diagnostic(place, "RCL303", "", fix=fix_)]) is sound

@@ -115,8 +115,8 @@ def test_a_finding_comes_and_goes(editor):
     assert found["code"] == "RCL106"
     assert found["severity"] == 1
     assert found["range"] == {"start": {"line": 4, "character": 24}, "end": {"line": 4, "character": 28}}
-    assert found["message"].splitlines()[0] == '"mlpp" is not a module that megatron-core 0.16.1 can recompute'
-    assert "help: did you mean mlp?" in found["message"]
+    assert found["message"].splitlines()[0] == '"mlpp" is not a recompute module of megatron-core 0.16.1'
+    assert 'help: did you mean "mlp"?' in found["message"]
     editor.change("a.yaml", TYPO.replace("mlpp", "mlp"))
     assert editor.found("a.yaml") == []
 
@@ -150,12 +150,21 @@ def test_what_is_closed_is_no_longer_reported(editor):
 def test_a_quick_fix(editor):
     editor.open("a.yaml", TYPO)
     (action,) = editor.actions("a.yaml", 4)
-    assert action["title"] == "Write mlp (RCL106)"
+    assert action["title"] == 'Write "mlp" (RCL106)'
     assert action["isPreferred"] is False
     place = {"start": {"line": 4, "character": 24}, "end": {"line": 4, "character": 28}}
     assert action["edit"] == {"changes": {editor.uri("a.yaml"): [{"range": place, "newText": "mlp"}]}}
     assert editor.actions("a.yaml", 3) == []
     assert editor.actions("a.yaml", 4, "refactor") == []
+
+
+def test_a_quick_fix_of_python(editor):
+    editor.open("a.py", 'x = getattr(c,  # 🎉\n  "recompute_method", "block")\n')
+    (action,) = editor.actions("a.py", 0, "quickfix")
+    assert action["title"] == "Read it without a default (RCL301)"
+    place = {"start": {"line": 0, "character": 4}, "end": {"line": 1, "character": 30}}
+    edit = {"range": place, "newText": "c.recompute_method  # 🎉"}
+    assert action["edit"] == {"changes": {editor.uri("a.py"): [edit]}}
 
 
 def test_all_safe_fixes_at_once(editor):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,8 +15,7 @@ from recompute_lint.sources.python import cst
 from recompute_lint.sources.python.comments import Places, of_python, of_yaml
 from recompute_lint.sources.python.query import path_of
 from recompute_lint.sources.python.text import decode_python, encoding_of, pieces
-from recompute_lint.sources.python.tree import Python, _are_placed, _keys_in_fstrings, parse
-from tests.conftest import ROOT, python
+from recompute_lint.sources.python.tree import Python, parse
 
 
 @pytest.mark.parametrize(
@@ -191,62 +189,53 @@ def test_both_readers_see_the_same(statements):
     assert _seen(native) == _seen(second)
 
 
-# ---- f-strings
+# ---- expressions in f-strings
 
-_READS = "c.get('recompute_method', 'block')"
-FSTRINGS = {
-    "one": 'x = f"{%s}"',
-    "blanks and parentheses": 'x = f"é { ( %s )!r:>{width}}"',
-    "twice": 'x = f"{%s} {%s}"',
-    "twice, in two strings": 'x = f"{%s}"; y = f"{%s}"',
-    "among others": 'x = f"{a} {%s} {b}"',
-    "behind its own text": 'x = f"%s {%s}"',
-    "behind its own text in braces": 'x = f"{{%s}} {%s}"',
-    "behind braces": 'x = f"{{{%s}"',
-    "in a second string": 'x = "a" f"b {a}" f"{%s}"',
-    "over several lines": 'x = (\n    f"{a}"\n    f"{%s}"\n)',
-    "three quotes": 'x = f"""é\n  {a} {%s}\n"""',
-    "three quotes and a line break": 'x = f"""\n{\n  %s\n}"""',
-    "inside another": 'x = f"{f' + "'''{%s}'''" + '}"',
-    "as a width": 'x = f"{a:{%s}}"',
-}
-
-
-@pytest.mark.parametrize("name", FSTRINGS)
-def test_an_expression_in_an_fstring_is_where_it_is_written(name):
-    text = FSTRINGS[name].replace("%s", _READS) + "\n"
-    read = parse("a.py", text)
-    assert isinstance(read, Python)
-    found = [read.span(node) for node, _, _ in read.near() if isinstance(node, ast.Call)]
-    written = [match.start() for match in re.finditer(re.escape(_READS), text)]
-    if "own text" in name:
-        del written[0]
-    starts = [0, *(match.end() for match in re.finditer("\n", text))]
-    assert sorted(starts[span.line - 1] + span.column - 1 for span in found) == written
-    assert {read.slice(span) for span in found} == {_READS}
-
-
-def test_a_plain_fstring_is_read_without_libcst(tmp_path):
-    code = (
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from recompute_lint.sources.python.tree import parse;"
-        f"parse('a.py', sys.argv[1]); print('libcst' in sys.modules)"
-    )
-    assert python("-c", code, FSTRINGS["among others"].replace("%s", _READS), cwd=tmp_path).stdout == "False\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "column"),
-    [(FSTRINGS["one"], 4), (FSTRINGS["behind its own text"], 6), (FSTRINGS["behind its own text in braces"], 8)],
+FSTRING_PARTS = st.sampled_from(
+    [
+        "{c.get('recompute_method', 7)}",
+        "{c.get('recompute_method', 7)!r:>9}",
+        "{ getattr(é, 'recompute_method', {1: 2}[1]) :{w}}",
+        "{c['recompute_method'] or (lambda: 'x')()}",
+        "{c.recompute_method if c else [i for i in d]}",
+        "{(w := c.recompute_method)}",
+        "{e}",
+        "{{e}} c.get('recompute_method', 7)",
+        "ä ",
+        " text. ",
+    ]
 )
-def test_a_place_that_cannot_be_right_is_not_believed(text, column):
-    text = text.replace("%s", _READS)
-    read = Python("a.py", text, ast.parse(text))
-    (call,) = expressions = _keys_in_fstrings(read)
-    assert _are_placed(read, expressions) or sys.version_info >= (3, 12)
-    assert not _are_placed(read, [*expressions, *expressions])
-    call.end_col_offset += column - call.col_offset
-    call.col_offset = column
-    assert not _are_placed(read, expressions)
+FSTRINGS = st.one_of(
+    st.lists(FSTRING_PARTS, max_size=4).map(lambda parts: 'f"' + "".join(parts) + '"'),
+    st.lists(FSTRING_PARTS, max_size=4).map(lambda parts: 'F"""' + "\n".join(parts) + '"""'),
+    st.lists(FSTRING_PARTS, max_size=3).map(lambda parts: "(" + "\n  ".join(f'f"{one}"' for one in parts) + '"")'),
+    st.lists(FSTRING_PARTS, max_size=2).map(lambda parts: 'rf"' + "".join(parts) + "\" 'é'"),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(FSTRINGS, min_size=1, max_size=3))
+def test_keys_in_fstrings_have_the_places_that_libcst_sees(strings):
+    text = "\n".join(f"é = f({one}); x = {one}" for one in strings) + "\n"
+    second = Python("a.py", text, cst.read(text), in_bytes=False)
+
+    def places(of: Python) -> set[tuple]:
+        return {
+            (type(node).__name__, of.span(node))
+            for here in of.near()
+            if isinstance(here.parent, ast.JoinedStr) and not isinstance(here.node, ast.Constant)
+            for node in ast.walk(here.node)
+            if isinstance(node, (ast.Call, ast.Attribute, ast.IfExp, ast.BoolOp, ast.NamedExpr))
+        }
+
+    native = parse("a.py", text)
+    assert isinstance(native, Python)
+    assert places(native) == places(second)
+
+
+def test_fstrings_need_no_second_reader(monkeypatch):
+    monkeypatch.setattr(cst, "read", lambda _: pytest.fail("libcst was asked"))
+    assert isinstance(parse("a.py", "x = f'ä {a} {c.get(\"recompute_method\", 1)!r} {a}'\n"), Python)
 
 
 # ---- comments and strings

@@ -197,7 +197,7 @@ class TestOverrides:
                 "'moe,mlpp'",
             ),
             ("policy.megatron_cfg.recompute_granularity=block", "RCL101", "block"),
-            ("model.activations_checkpoint_granularity=selective", "RCL208", "activations_checkpoint"),
+            ("model.activations_checkpoint_granularity=selektive", "RCL101", "selektive"),
         ],
     )
     def test_the_path_tells_the_framework(self, lint, words: str, code: str, at: str) -> None:
