@@ -337,17 +337,21 @@ def _names(words: tuple[Word, ...]) -> Iterator[str]:
 
 def _carriers(text: str, events: list[Event], interesting: re.Pattern[str]) -> set[str]:
     """The variables that have interesting words in them, or others that do."""
+    used_by: dict[str, list[str]] = {}
+    waiting = []
+    for event in events:
+        if isinstance(event, Assign):
+            for name in _names(event.words):
+                used_by.setdefault(name, []).append(event.name)
+            if _holds(text, event, interesting):
+                waiting.append(event.name)
     carriers: set[str] = set()
-    assigns = [event for event in events if isinstance(event, Assign)]
-    while True:
-        before = len(carriers)
-        for event in assigns:
-            if event.name not in carriers and (
-                _holds(text, event, interesting) or not carriers.isdisjoint(_names(event.words))
-            ):
-                carriers.add(event.name)
-        if len(carriers) == before:
-            return carriers
+    while waiting:
+        name = waiting.pop()
+        if name not in carriers:
+            carriers.add(name)
+            waiting.extend(used_by.pop(name, ()))
+    return carriers
 
 
 def _join(left: tuple[tuple[int, int], ...], right: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...] | None:
