@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..lint_rules.registry import RULES
+from ..schemas.reading import read
 from ..sources.text import reason_of
 from .diagnostics import Diagnostic
 from .options import UsageError
@@ -114,11 +115,12 @@ def _relative(path: str, folder: str) -> str:
 
 def _read(path: str) -> list[tuple[str, str, str]]:
     try:
-        with open(path, encoding="utf-8") as stream:
-            content: Any = json.load(stream)
+        content: Any = json.loads(read(path))
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {reason_of(error)}; --write-baseline {path} makes it") from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise UsageError(f"{path}: invalid JSON: it is nested too deeply") from None
+    except (ValueError, MemoryError) as error:
         raise UsageError(f"{path}: invalid JSON: {error}") from None
     try:
         if content["version"] != _VERSION:

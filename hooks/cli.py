@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .. import __version__  # pyrefly: ignore[missing-module-attribute]  # the package is mapped from folders
+from ..sources.files import kind_of
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -27,6 +28,7 @@ COMMANDS = {
     "contract": "what a megatron-core release allows, what changed, or a contract from a source tree",
     "compat": "a table of recipes and megatron-core releases",
     "smoke": "does a small model with the recipe's settings run? (needs the extra smoke)",
+    "advise": "will it fit, and which recomputation is the cheapest that does? (needs the extra smoke)",
     "bench": "what does recomputation save and cost? (needs the extra smoke)",
     "server": "findings and fixes in an editor (needs the extra lsp)",
 }
@@ -54,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         0 when there is nothing to report, 1 when there is, 2 when the command could not run.
     """
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    arguments = [_as_path(argument) for argument in (sys.argv[1:] if argv is None else argv)]
     # Trees of syntax are many objects at a time, and looking for cycles among them finds none: do it less often.
     gc.set_threshold(50_000)
     try:
@@ -65,6 +67,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         # whoever reads our output has seen enough; keep Python from complaining about it at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+
+
+def _as_path(argument: str) -> str:
+    """A file to lint whose name reads like an option, as a path that does not: pre-commit and globs name any file."""
+    if not argument.startswith("-") or not kind_of(argument) or not os.path.lexists(argument):
+        return argument
+    return os.path.join(os.curdir, argument)
 
 
 def _run(arguments: list[str]) -> int:

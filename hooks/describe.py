@@ -8,7 +8,7 @@ from typing import Any
 from ..lint_rules.wording import shown
 from ..sources.keys import RECOMPUTE_KEYS
 from ..sources.model import UNKNOWN, Site
-from .output.visible import visible
+from ..sources.visible import visible
 
 
 def as_data(site: Site, defaults: dict[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:

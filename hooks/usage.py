@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Any
+from typing import Any, NoReturn
+
+from ..sources.visible import visible
+
+
+class _Parser(argparse.ArgumentParser):
+    """Shows words of the command line, which may be names of files, as they can be shown."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(visible(message))
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -23,4 +32,4 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 def parser(**words: Any) -> argparse.ArgumentParser:
     """A parser whose help is laid out as all of ours is; ``words`` are ``argparse.ArgumentParser``'s arguments."""
-    return argparse.ArgumentParser(formatter_class=_Formatter, **words)
+    return _Parser(formatter_class=_Formatter, **words)

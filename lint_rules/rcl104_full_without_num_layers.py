@@ -45,7 +45,7 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
     setting = site.origin("recompute_num_layers")
     if setting is None or site.effective.get("recompute_granularity") != "full":
         return
-    if isinstance(value, (bool, float)) or (isinstance(value, str) and not value.strip().isdigit()):
+    if isinstance(value, (bool, float)) or (isinstance(value, str) and not value.strip().isdecimal()):
         yield Finding(
             "RCL104",
             f"{called(site, 'recompute_num_layers')} is {shown(value)}, which is not a whole number",

@@ -106,7 +106,7 @@ def _mismatch(value: Any, type_: str) -> str:
         return f"a list that holds {shown(nested[0])}, which is not a name" if nested else ""
     if isinstance(value, (list, dict)):
         return f"{shown(value)}, not {_article(type_)}"
-    if type_ == "integer" and isinstance(value, str) and value.strip().isdigit():
+    if type_ == "integer" and isinstance(value, str) and value.strip().isdecimal() and len(value) < 100:
         return f"{shown(value)}, a string and not a number"
     if type_ == "boolean" and isinstance(value, str):
         return f"{shown(value)}, a string, and every string but the empty one counts as true"

@@ -89,6 +89,9 @@ def _follow(hint: Hint, cache: bool) -> Choice | None:
     if hint.path:
         try:
             return Choice(_derived(hint.path, cache), hint.where)
+        except store.NotDerived as error:
+            newest = store.load(store.releases()[-1])
+            return Choice(newest.ahead(), f"the newest release known; of {hint.where}: {error}", assumed=True)
         except store.UnknownRelease:
             return None
     if hint.specifier:

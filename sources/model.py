@@ -161,3 +161,7 @@ class Site(NamedTuple):
     def origin(self, field: str) -> Setting | None:
         """The setting that gives ``field`` its effective value, or None when no file sets it."""
         return self.origins.get(field) or self.settings.get(field)
+
+
+class TooMuch(Exception):
+    """A file holds more of something than is looked at; the message says what, as in "it holds more than 9 lives"."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...lint_rules import registry
 from ...sources.model import Finding
+from ...sources.visible import visible, visible_lines
 from ..options import Configurations, UsageError, codes, dialect, release
-from ..output.visible import visible
 
 if TYPE_CHECKING:
     import argparse
@@ -84,7 +84,12 @@ def _facts(statements: list[str]) -> tuple[tuple[str, Any], ...]:
 
 
 def write(text: str) -> None:
-    """Write to standard output, also what its encoding does not have: a file name may hold anything."""
+    """Write lines to standard output, with nothing in them that a terminal would act on."""
+    write_as_it_is(visible_lines(text))
+
+
+def write_as_it_is(text: str) -> None:
+    """Write what is visible already, and may be in color, or is data; also what the encoding does not have."""
     if sys.stdout is None:
         return
     encoding = sys.stdout.encoding or "utf-8"
@@ -105,7 +110,7 @@ def write_problem(problem: Finding) -> None:
 
 def fail(error: Exception) -> int:
     """Say on standard error why the command could not run."""
-    print(f"recompute-lint: {error}", file=sys.stderr)
+    write_error(f"recompute-lint: {error}")
     return 2
 
 
@@ -117,6 +122,7 @@ __all__ = [
     "configurations",
     "fail",
     "write",
+    "write_as_it_is",
     "write_error",
     "write_problem",
 ]

@@ -12,9 +12,9 @@ from ...schemas import store
 from ...schemas.choose import Choice
 from ...schemas.contract import Contract
 from ...sources.model import Finding
+from ...sources.visible import visible
 from ..contracts import Contracts
 from ..engine import Linter
-from ..output.visible import visible
 from ..report import Reporter
 from .common import (
     UsageError,
@@ -73,10 +73,10 @@ def run(namespace: argparse.Namespace) -> int:
     _print(namespace.output_format, versions, rows)
     if namespace.output_format != "json":
         used = "; ".join(f"{choice.contract.version}: {choice.reason}" for choice in choices)
-        print(
-            f"{'' if rows else 'Every recipe is ok in every release. '}In use: megatron-core {used}."
+        write(
+            f"{'' if rows else 'Every recipe is ok in every release. '}In use: megatron-core {used}.\n"
             if used
-            else "No recipes."
+            else "No recipes.\n"
         )
     return 1 if failing else 0
 

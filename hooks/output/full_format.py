@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...sources.visible import visible
 from ..diagnostics import Diagnostic
 from ..report import Report
-from .visible import shown, visible
+from .visible import shown
 
 TEXT = True
 

@@ -61,7 +61,7 @@ def _typed(name: str, value: Any) -> Any:
     """A value as OmegaConf converts it for a field of AReaL's dataclasses."""
     if not isinstance(value, str):
         return value
-    if name == "recompute_num_layers" and value.strip().isdigit():
+    if name == "recompute_num_layers" and value.strip().isdecimal() and len(value) < 100:
         return int(value)
     return _BOOLEANS.get(value.lower(), value) if name in (_SWITCH, "distribute_saved_activations") else value
 

@@ -18,14 +18,15 @@ from ..model import Setting, Site, Span
 from ..reader import Document, Reader
 from ..shell.flags import SWITCHES, Line, Word, is_recompute, settings_of, take_apart, text_of
 from ..shell.overrides import Override, override, parse
-from ..shell.words import Command, Field, commands, split
+from ..shell.variables import Field, split
+from ..shell.words import Command, commands
 from ..suggest import nearest
 from . import Given, Reading, load, of_program, places
 
 #: What a script must hold before anything of it is looked at closely.
 _INTERESTING = re.compile(
-    rf"--\"?(?:[\w-]*{WORD}\b|[\w-]*{WORD}_|{spelled(WORDLESS)})"
-    rf"|[\w.]\.(?:{WORD}_\w+|\w*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
+    rf"--\"?(?:[\w-]{{0,40}}{WORD}\b|[\w-]{{0,40}}{WORD}_|{spelled(WORDLESS)})"
+    rf"|[\w.]\.(?:{WORD}_\w+|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
 )
 
 

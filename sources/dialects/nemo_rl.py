@@ -74,6 +74,8 @@ class Merged(NamedTuple):
     #: False when a parent could not be read, so that an absent key may yet be set.
     complete: bool
     problems: tuple[Finding, ...]
+    #: Whether a parent was left out since it led here, so that the same file looks different from elsewhere.
+    circular: bool = False
 
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
@@ -112,11 +114,11 @@ def _read(document: Document, root: Mapping, reader: Reader, forced: bool) -> Re
 
 def _parent(document: Document, reader: Reader, chain: tuple[str, ...]) -> Merged | None:
     """A parent over its own parents, worked out once for all who inherit from it."""
-    merged = reader.memo.get(document.path)
+    merged = reader.memo.get(document.path) or reader.visited.get(document.path)
     if merged is None and document.root is not None:
         merged = _merge(document, document.root, reader, (*chain, document.path))
-        if merged is not None and merged.complete:  # what closes a circle looks different from elsewhere
-            reader.memo[document.path] = merged
+        if merged is not None:
+            (reader.visited if merged.circular else reader.memo)[document.path] = merged
     return merged
 
 
@@ -134,14 +136,17 @@ def _merge(document: Document, root: Mapping, reader: Reader, chain: tuple[str, 
         return None
     base = Mapping({}, root.span)
     complete = True
+    circular = False
     problems = list(document.problems)
     for reference, node in references:
+        reader.follow(chain)
         path = os.path.normpath(os.path.join(os.path.dirname(document.path), reference))
         if path in chain:
             cycle = cycle_of(chain, path)
             message = f"inherits from itself: {' -> '.join((*cycle, cycle[0]))}"
             problems.append(Finding("inheritance-cycle", message, _closing(cycle, reader) or span_of(node)))
             complete = False
+            circular = True
             continue
         parent = reader.document(path)
         if parent.unreadable is not None:
@@ -155,9 +160,10 @@ def _merge(document: Document, root: Mapping, reader: Reader, chain: tuple[str, 
             continue
         base = _over(base, merged.root)
         complete = complete and merged.complete
+        circular = circular or merged.circular
         problems.extend(merged.problems)
     own = Mapping({name: entry for name, entry in root.entries.items() if name != "defaults"}, root.span)
-    return Merged(_over(base, own), complete, tuple(dict.fromkeys(problems)))
+    return Merged(_over(base, own), complete, tuple(dict.fromkeys(problems)), circular)
 
 
 def _closing(cycle: tuple[str, ...], reader: Reader) -> Span | None:

@@ -38,6 +38,8 @@ _PATCH = "primus/backends/megatron/patches/recompute_layer_patches.py"
 _FRAMEWORKS = ("megatron", "megatron_bridge")
 _PRESETS = re.compile(r"/configs/(?:models|modules)/megatron(?:_bridge)?/")
 _ENVIRONMENT = re.compile(r"\$\{([^:{}]+)(?::([^}]*))?\}")
+#: A value that is longer than this is not one setting.
+_LONGEST = 1000
 _WORDS = {"true": True, "false": False}
 _GRANULARITIES = (None, "full", "selective")
 
@@ -48,6 +50,8 @@ class _Preset(NamedTuple):
     root: Mapping
     complete: bool
     problems: tuple[Finding, ...] = ()
+    #: Whether a file was left out since it led here, so that the same file looks different from elsewhere.
+    circular: bool = False
 
 
 _NOTHING = Mapping({}, Span("", 1, 1, 1, 1))
@@ -177,11 +181,10 @@ def _extended(reader: Reader, path: str, chain: tuple[str, ...]) -> _Preset:
     """The file over those that it extends, worked out once for all who name it."""
     path = os.path.normpath(path)
     key = "primus:" + path
-    known = reader.memo.get(key)
+    known = reader.memo.get(key) or reader.visited.get(key)
     if known is None:
         known = _extend(reader, reader.document(path), (*chain, path))
-        if known.complete:
-            reader.memo[key] = known
+        (reader.visited if known.circular else reader.memo)[key] = known
     return known
 
 
@@ -194,21 +197,25 @@ def _extend(reader: Reader, document: Document, chain: tuple[str, ...]) -> _Pres
         return _Preset(root, "bases" not in root.entries)
     base = Mapping({}, root.span)
     complete = True
+    circular = False
     problems: list[Finding] = []
     for node, text in _names(entry):
+        reader.follow(chain)
         parent = os.path.normpath(os.path.join(os.path.dirname(document.path), text))
         if parent in chain:
             cycle = cycle_of(chain, parent)
             message = f"inherits from itself: {' -> '.join((*cycle, cycle[0]))}"
             problems.append(Finding("inheritance-cycle", message, _closing(cycle, reader) or span_of(node)))
             complete = False
+            circular = True
             continue
         preset = _extended(reader, parent, chain)
         base.entries.update(preset.root.entries)
         complete = complete and preset.complete
+        circular = circular or preset.circular
         problems.extend(preset.problems)
     base.entries.update({name: entry for name, entry in root.entries.items() if name != "extends"})
-    return _Preset(base, complete, tuple(dict.fromkeys(problems)))
+    return _Preset(base, complete, tuple(dict.fromkeys(problems)), circular)
 
 
 def _closing(cycle: tuple[str, ...], reader: Reader) -> Span | None:
@@ -233,7 +240,7 @@ def _environment(text: str) -> Any:
     """The text with ``${NAME:default}`` replaced by its default; UNKNOWN where there is none."""
     if "${" not in text:
         return text
-    if any(match.group(2) is None for match in _ENVIRONMENT.finditer(text)):
+    if len(text) > _LONGEST or any(match.group(2) is None for match in _ENVIRONMENT.finditer(text)):
         return UNKNOWN
     replaced = _ENVIRONMENT.sub(lambda match: match.group(2), text)
     return _WORDS.get(replaced.lower(), number(replaced)) if replaced != text else text
@@ -299,7 +306,7 @@ def _numbers(value: Any) -> list[int] | None:
     parts = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else None
     try:
         return None if parts is None else [int(part) for part in parts if str(part).strip()]
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return None
 
 

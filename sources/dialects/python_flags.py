@@ -28,10 +28,10 @@ from . import Reading
 from .launch_script import is_command_line, of_flags, of_overrides
 
 _NEEDLES = re.compile(
-    rf"--(?:[\w-]*{WORD}|{spelled(WORDLESS)})"
-    rf"|[\w.]\.(?:\w*{WORD}_\w+|{'|'.join(WORDLESS)}|activations_checkpoint_\w+)="
+    rf"--(?:[\w-]{{0,40}}{WORD}|{spelled(WORDLESS)})"
+    rf"|[\w.]\.(?:\w{{0,40}}{WORD}_\w+|{'|'.join(WORDLESS)}|activations_checkpoint_\w+)="
 )
-_PROGRAM = re.compile(r"(?:\S+=\S*\s+)*(?:--|python|torchrun|accelerate\s|deepspeed\s|megatron\s|\S*/python)")
+_PROGRAM = re.compile(r"(?:[^\s=]+=\S*\s+)*(?:--|python|torchrun|accelerate\s|deepspeed\s|megatron\s|\S*/python)")
 _UNKNOWN = "\0"
 #: A string with a flag behind other words is a command line, or a part of one, by itself.
 _SEVERAL = re.compile(r"\s--")

@@ -144,6 +144,8 @@ _HOLDS_FLAGS = re.compile(
 )
 
 _NUMBER = re.compile(r"[+-]?\d+$|[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?$")
+#: What is longer is no number that anybody means; Python refuses to read one of thousands of digits.
+_LONGEST_NUMBER = 100
 _FLAG = re.compile(r"--([A-Za-z][\w.-]*)(=?)")
 
 
@@ -247,7 +249,7 @@ def _setting(flag: Flag) -> Setting:
 
 def number(text: str) -> Any:
     """A word as a number where it is one."""
-    if not _NUMBER.match(text):
+    if len(text) > _LONGEST_NUMBER or not _NUMBER.match(text):
         return text
     try:
         return int(text)

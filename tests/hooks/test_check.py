@@ -141,7 +141,7 @@ def test_missing_file(command):
 
 
 def test_a_file_too_large_or_no_file_at_all(command, monkeypatch):
-    monkeypatch.setattr("recompute_lint.sources.text.MAX_BYTES", 10)
+    monkeypatch.setattr("recompute_lint.schemas.reading.MAX_BYTES", 10)
     assert codes(check(command, "a.yaml", files={"a.yaml": GOOD})) == ["RCL904"]
     os.mkfifo("pipe.yaml")
     assert codes(check(command, ".")) == ["RCL904"]
@@ -393,13 +393,13 @@ def test_fix_keeps_mode_and_links(command, tmp_path):
 
 def test_a_fix_that_fails_leaves_the_file(command, monkeypatch):
     def fail(*_):
-        raise OSError(28, "No space left on device", "a.yaml")
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("os.replace", fail)
+    monkeypatch.setattr("os.fsync", fail)
     text = TYPO.replace("[mlpp]", "[mlp, mlp]")
     result = command("check", "--fix", "a.yaml", files={"a.yaml": text})
-    assert result.code == 2
-    assert "no space left" in result.err
+    assert result.code == 1 and "RCL207" in result.out
+    assert "a.yaml is left as it is: it cannot be written: no space left on device" in result.err
     assert os.listdir() == ["a.yaml"]
     with open("a.yaml") as stream:
         assert stream.read() == text

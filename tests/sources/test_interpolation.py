@@ -19,7 +19,6 @@ a: {b: 1, c: [x, {d: yes}], null: 2, true: 3, B1_: '???', self: '${a.self}', oth
 null: 5
 nan: 6
 """
-(ROOT_MAPPING,), _ = parse(TEXT, "a.yaml")
 
 NAMES = st.sampled_from(
     ["a", "b", "c", "d", "e", "f", "null", "true", "nan", "B1_", "self", "other", "0", "1", "missing"]
@@ -27,9 +26,14 @@ NAMES = st.sampled_from(
 REFERENCES = st.lists(NAMES, min_size=1, max_size=4).map(".".join)
 
 
+def resolved(text: str):
+    (root,), _ = parse(TEXT, "a.yaml")
+    return resolve(root, ("a", "x"), text)
+
+
 def by_grammar(text: str):
     with mock.patch.object(interpolation, "_REFERENCE", "(?!)"):
-        return resolve(ROOT_MAPPING, ("a", "x"), text)
+        return resolved(text)
 
 
 @given(REFERENCES)
@@ -41,7 +45,7 @@ def by_grammar(text: str):
 @example("a.null")
 def test_a_reference_is_what_the_grammar_says(reference):
     text = "${" + reference + "}"
-    assert resolve(ROOT_MAPPING, ("a", "x"), text) == by_grammar(text)
+    assert resolved(text) == by_grammar(text)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +63,7 @@ def test_a_reference_is_what_the_grammar_says(reference):
     ],
 )
 def test_values(text, value):
-    assert resolve(ROOT_MAPPING, ("a", "x"), text) == by_grammar(text) == value
+    assert resolved(text) == by_grammar(text) == value
 
 
 def test_a_plain_reference_needs_no_omegaconf(tmp_path):
