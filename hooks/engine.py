@@ -1,7 +1,5 @@
 """From paths to a report: read, find the sites, check them, place the findings."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Select the findings to report: those that are selected, not suppressed, and not in a baseline."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -156,7 +154,7 @@ class Reporter:
     def _content(self, path: str) -> bytes | Finding:
         return self._contents[path] if path in self._contents else read_bytes(path)
 
-    def _suppressions(self, path: str) -> Suppressions:
+    def _suppressions(self, path: str) -> "Suppressions":
         """What a file silences. Its lines are kept for the report."""
         found = self._suppressions_of.get(path)
         if found is None:

@@ -8,8 +8,6 @@ A dialect is a module that turns settings into a site, whatever brought them (se
 Adding one is adding its module and its row in :data:`DIALECTS`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -24,6 +22,8 @@ from ..model import Finding, Setting, Site, Span
 if TYPE_CHECKING:  # the table is looked at for every file, YAML is loaded for those that match
     from ..reader import Document, Reader
     from ..shell.flags import Line
+else:
+    Line = object
 
 
 class Dialect(NamedTuple):
@@ -77,11 +77,11 @@ class Reading(NamedTuple):
 class DialectModule(Protocol):
     """What a dialect's module offers."""
 
-    def read(self, document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
+    def read(self, document: "Document", reader: "Reader", *, forced: bool = False) -> Reading | None:
         """Read the file, or return None when it is not one of this framework's; ``forced`` says that it is."""
         ...
 
-    def site(self, given: Given, reader: Reader) -> Site:
+    def site(self, given: Given, reader: "Reader") -> Site:
         """The site that settings make; only for dialects that have overrides or a program."""
         ...
 
@@ -157,7 +157,7 @@ def load(dialect: Dialect) -> DialectModule:
     return module
 
 
-def read(document: Document, reader: Reader, dialects: list[Dialect], *, forced: bool) -> Reading:
+def read(document: "Document", reader: "Reader", dialects: list[Dialect], *, forced: bool) -> Reading:
     """Read ``document`` with the first of ``dialects`` that takes it for its own."""
     sites: list[Site] = []
     problems: list[Finding] = []

@@ -6,8 +6,6 @@ fields (``argument_utils.py``, ArgumentGroupFactory): a boolean takes no value, 
 Frameworks over it also spell them with underscores (Primus, ms-swift); here a name always has underscores.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Make settings out of mappings: what every dialect that reads YAML does with a site's keys."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
