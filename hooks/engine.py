@@ -1,15 +1,15 @@
 """From paths to a report: read, find the sites, check them, place the findings."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import NamedTuple
 
 from ..lint_rules.check import check
 from ..schemas.choose import Choice
+from ..schemas.store import UnknownRelease
 from ..sources import dialects, facts, keys
 from ..sources.files import kind_of, matches_any, walk
 from ..sources.model import Finding, Site, Span, TooMuch
@@ -17,7 +17,7 @@ from ..sources.reader import Document, Reader
 from ..sources.text import is_utf16, read_bytes, too_large
 from .contracts import Contracts
 from .diagnostics import Raw
-from .options import Configurations, Options
+from .options import Configurations, Options, UsageError
 from .report import Report, Reporter
 from .trouble import guarded
 
@@ -42,7 +42,7 @@ class Part(NamedTuple):
     sites: int
     #: The releases that they were linted against; see :class:`Report`.
     linted_against: list[str]
-    #: What each file with a site was read as.
+    #: What each file with a site was read as, where that is asked for.
     read_as: list[str]
     #: The first recompute setting of each YAML file that no dialect recognized.
     unread: list[Span]
@@ -82,6 +82,7 @@ class Linter:
         self._reader = reader or Reader(self._contracts.modules)
         self._reporter = reporter or Reporter(configurations, self._contracts)
         self._linted: Document | None = None
+        self._verbose = False
 
     def contract(self, path: str) -> Choice:
         """The contract for the file at ``path``; see :class:`Contracts`."""
@@ -186,6 +187,7 @@ class Linter:
             store.UnknownRelease, UsageError: an option cannot be followed.
         """
         paths = list(map(os.path.normpath, files))
+        self._verbose = verbose is not None
         if len(given) > 1:
             self.seed(given)
         found: list[Raw] = []
@@ -215,8 +217,20 @@ class Linter:
 
             count = parallel.processes()
             if count > 1:
-                return parallel.map_chunks(self.examine, paths, count)
+                return self._shared(paths, count)
         return [self.examine(paths, given)]
+
+    def _shared(self, paths: list[str], count: int) -> list[Part]:
+        """Examine ``paths`` by ``count`` processes, which get what all of them need ready-made.
+
+        That is the modules that the first files need, their parents, and the contract, which may have to be derived.
+        """
+        from . import parallel
+
+        first = self.examine(paths[: parallel.CHUNK])
+        with suppress(UnknownRelease, UsageError):  # which the first file that needs a contract is to raise
+            self.contract(paths[0])
+        return [first, *parallel.map_chunks(self.examine, paths[parallel.CHUNK :], count)]
 
     def examine(self, paths: list[str], given: Mapping[str, bytes] = MappingProxyType({})) -> Part:
         """Find everything that there is to find in ``paths``, one file after the other; see :meth:`run`."""
@@ -235,7 +249,7 @@ class Linter:
                 count += len(sites)
                 if content.unread is not None:
                     unread.append(content.unread)
-                if sites:
+                if sites and self._verbose:
                     places = ", ".join(site.path or "the whole file" for site in sites)
                     read_as.append(f"{path}: {sites[0].dialect}, {places}")
                 if sites or content.text is not None:

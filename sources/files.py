@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
-from .gitignore import Ignore, ignored, ignores_above
+if TYPE_CHECKING:
+    from .gitignore import Ignore
+
 
 #: The kind of a file by its ending. Others are not looked into when a folder is walked.
 _KINDS = {
@@ -30,7 +32,7 @@ _NAMED = {"GNUmakefile": "script", "Makefile": "script", "makefile": "script"}
 _LARGEST_JSON = 2**20
 
 #: The first line of a program.
-_INTERPRETER = re.compile(rb"#![^\n]*?\b(python|bash|zsh|ksh|sh)[\d.]*(?:\s|$)")
+_INTERPRETER = rb"#![^\n]*?\b(python|bash|zsh|ksh|sh)[\d.]*(?:\s|$)"
 
 #: Folders that hold no sources of the project, as ruff and others have them. Hidden ones are skipped besides.
 SKIPPED = frozenset(
@@ -58,13 +60,21 @@ def walk(paths: list[str], excluded: Callable[[str], bool], *, force_exclude: bo
                 seen.add(path)
                 yield path
             continue
-        for file in _below(path, excluded, ignores_above(path), {os.path.realpath(path)}):
+        from .gitignore import ignores_above  # not needed for the files that a hook is given
+
+        below = _below(path, excluded, ignores_above(path), {os.path.realpath(path)})
+        if len(paths) == 1:  # no need to remember a hundred thousand
+            yield from below
+            return
+        for file in below:
             if file not in seen:
                 seen.add(file)
                 yield file
 
 
 def _below(folder: str, excluded: Callable[[str], bool], ignores: list[Ignore], visited: set[str]) -> Iterator[str]:
+    from .gitignore import Ignore, ignored
+
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
@@ -117,7 +127,7 @@ def kind_of(path: str, content: bytes = b"") -> str:
         return kind
     if not content.startswith(b"#!"):
         return ""
-    match = _INTERPRETER.match(content)
+    match = re.match(_INTERPRETER, content)
     return "other" if match is None else "python" if match[1] == b"python" else "script"
 
 
@@ -125,6 +135,8 @@ def matches_any(path: str, patterns: tuple[str, ...], root: str = "") -> bool:
     """Whether a glob matches the path, relative to ``root``, or its last part, or a folder above it."""
     if not patterns:
         return False
+    from fnmatch import fnmatchcase
+
     relative = os.path.relpath(path, root or ".").replace(os.sep, "/")
     parts = relative.split("/")
     prefixes = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from ...lint_rules.registry import RULES
 from ...schemas import store
@@ -27,6 +27,9 @@ from .common import (
     write_as_it_is,
     write_error,
 )
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,10 +8,9 @@ A dialect is a module that turns settings into a site, whatever brought them (se
 Adding one is adding its module and its row in :data:`DIALECTS`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -23,6 +22,8 @@ from ..model import Finding, Setting, Site, Span
 if TYPE_CHECKING:  # the table is looked at for every file, YAML is loaded for those that match
     from ..reader import Document, Reader
     from ..shell.flags import Line
+else:
+    Line = object
 
 
 class Dialect(NamedTuple):
@@ -80,11 +81,11 @@ class Reading(NamedTuple):
 class DialectModule(Protocol):
     """What a dialect's module offers."""
 
-    def read(self, document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
+    def read(self, document: "Document", reader: "Reader", *, forced: bool = False) -> Reading | None:
         """Read the file, or return None when it is not one of this framework's; ``forced`` says that it is."""
         ...
 
-    def site(self, given: Given, reader: Reader) -> Site:
+    def site(self, given: Given, reader: "Reader") -> Site:
         """The site that settings make; only for dialects that have overrides or a program."""
         ...
 
@@ -143,14 +144,33 @@ DIALECTS = (
 NAMES = tuple(dialect.name for dialect in DIALECTS)
 
 
+#: What nearly every needle has in it. Most files hold none of these, and are told apart by so many searches.
+_STEMS = (b"recompute", b"activation", b"megatron_cfg", b"defaults")
+
+
+@cache
+def _needles(dialects: tuple[Dialect, ...]) -> dict[bytes, set[bytes]]:
+    """The needles of some dialects, by the stem that they have in them."""
+    found: dict[bytes, set[bytes]] = {}
+    for dialect in dialects:
+        for needle in dialect.needles:
+            found.setdefault(next((stem for stem in _STEMS if stem in needle), needle), set()).add(needle)
+    return found
+
+
 def candidates(data: bytes, kind: str, forced: str) -> list[Dialect]:
     """The dialects that a file with the content ``data`` may be written in, judged by its kind and bytes alone."""
-    return [
-        dialect
-        for dialect in DIALECTS
-        if _may_be(dialect, kind, forced)
-        and (dialect.name == forced if forced else any(needle in data for needle in dialect.needles))
-    ]
+    if forced:
+        return [dialect for dialect in DIALECTS if dialect.name == forced and _may_be(dialect, kind, forced)]
+    possible = _possible(DIALECTS, kind)
+    stems = (needles for stem, needles in _needles(possible).items() if stem in data)
+    held = {needle for needles in stems for needle in needles if needle in data}
+    return [dialect for dialect in possible if not held.isdisjoint(dialect.needles)]
+
+
+@cache
+def _possible(dialects: tuple[Dialect, ...], kind: str) -> tuple[Dialect, ...]:
+    return tuple(dialect for dialect in dialects if _may_be(dialect, kind, ""))
 
 
 def _may_be(dialect: Dialect, kind: str, forced: str) -> bool:
@@ -164,7 +184,7 @@ def load(dialect: Dialect) -> DialectModule:
     return module
 
 
-def read(document: Document, reader: Reader, dialects: list[Dialect], *, forced: bool) -> Reading:
+def read(document: "Document", reader: "Reader", dialects: list[Dialect], *, forced: bool) -> Reading:
     """Read ``document`` with the first of ``dialects`` that takes it for its own."""
     sites: list[Site] = []
     problems: list[Finding] = []

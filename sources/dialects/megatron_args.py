@@ -5,8 +5,6 @@ Facts from NVIDIA/Megatron-LM at d98e8a64ddf3: ``megatron/training/arguments.py`
 scripts and test recipes, and for every framework that calls ``validate_args`` (Primus, slime, Pai-Megatron-Patch).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -14,13 +14,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...schemas.names import VALUES
 from ..keys import FIELDS
 from ..model import UNKNOWN, Setting, Site, Span
 from ..python.query import Names, Path, last_name, path_of
-from ..python.tree import Python, Scope
+from ..python.tree import Python, Scope, walk
 from ..reader import Document, Reader
 from ..suggest import nearest
 from . import Reading
@@ -34,6 +34,10 @@ _NOT_CONFIGURATIONS = frozenset({"args", "cls", "self"})
 
 #: Contexts in which an exception is what is wanted.
 _EXPECTS = frozenset({"raises", "assertRaises", "assertRaisesRegex", "xfail", "suppress"})
+
+
+#: What is assigned to the attributes of one object: the attribute's node and the value, by its name.
+_Assigned: TypeAlias = "dict[str, tuple[ast.Attribute, ast.expr]]"
 
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
@@ -60,6 +64,8 @@ class _Literals:
         self._reader = reader
         self._names = Names(python.tree)
         self._expecting: dict[Scope, bool] = {}
+        #: Whether anything in the file can wait for an exception: going through a function takes longer than a search.
+        self._may_expect = any(name in python.text for name in _EXPECTS)
 
     def sites(self) -> Iterator[Site]:
         nodes = self._python.naming()
@@ -87,9 +93,9 @@ class _Literals:
 
     def _expects(self, scope: Scope) -> bool:
         """Whether the function waits for an exception."""
-        found = self._expecting.get(scope)
+        found = self._expecting.get(scope) if self._may_expect else False
         if found is None:
-            parts = self._names.own(scope) if isinstance(scope, ast.Module) else ast.walk(scope)
+            parts = self._names.own(scope) if isinstance(scope, ast.Module) else walk(scope)
             found = any(isinstance(node, ast.Call) and last_name(node.func) in _EXPECTS for node in parts)
             self._expecting[scope] = found
         return found
@@ -171,33 +177,35 @@ class _Literals:
 
     def _block(self, body: list[ast.stmt], scope: Scope) -> Iterator[Site]:
         """The sites of the assignments in a block, and of those in the blocks below it, each by itself."""
-        known: dict[Path, dict[str, Setting]] = {}
+        wanted = {path_of(target.value) for target in _targets(body) if target.attr in FIELDS}
+        known: dict[Path, _Assigned] = {}
         for statement in body:
             observed = _observes(statement)
             touched = _touched(statement) if known and not observed else set()
             for path in [path for path in known if observed or _is_part_of_any(path, touched)]:
-                yield from self._run(path, known.pop(path))
+                yield from self._run(path, known.pop(path), scope)
             inner = list(_blocks(statement))
             for below in inner:
                 yield from self._block(below, scope)
             if inner:
-                for target in _targets(ast.walk(statement)) if known else ():
+                for target in _targets(walk(statement)) if known else ():
                     known.get(path_of(target.value) or (), {}).pop(target.attr, None)
                 continue
             value = getattr(statement, "value", None)
-            for target in _targets([statement]):
+            for target in _targets([statement]) if wanted else ():
                 path = path_of(target.value)
-                if path is None or (path[0] in _NOT_CONFIGURATIONS and len(path) == 1):
+                if path is None or path not in wanted or (path[0] in _NOT_CONFIGURATIONS and len(path) == 1):
                     continue
                 if value is None or target not in _direct(statement):
                     known.get(path, {}).pop(target.attr, None)
                 else:
-                    known.setdefault(path, {})[target.attr] = self._setting(target.attr, target, value, scope)
-        for path, settings in known.items():
-            yield from self._run(path, settings)
+                    known.setdefault(path, {})[target.attr] = (target, value)
+        for path, assigned in known.items():
+            yield from self._run(path, assigned, scope)
 
-    def _run(self, path: Path, settings: dict[str, Setting]) -> Iterator[Site]:
-        if not settings.keys().isdisjoint(FIELDS):
+    def _run(self, path: Path, assigned: _Assigned, scope: Scope) -> Iterator[Site]:
+        if not assigned.keys().isdisjoint(FIELDS):
+            settings = {name: self._setting(name, target, value, scope) for name, (target, value) in assigned.items()}
             effective = {name: setting.value for name, setting in settings.items()}
             first = next(setting for name, setting in settings.items() if name in FIELDS)
             yield _site(self._python.path, ".".join(path), first.key, settings, effective)
@@ -322,7 +330,7 @@ def _observes(statement: ast.stmt) -> bool:
 def _touched(statement: ast.stmt) -> set[Path]:
     """What a statement passes to a call that may change it, or assigns anew."""
     found: list[Path | None] = []
-    for node in ast.walk(statement):
+    for node in walk(statement):
         if isinstance(node, ast.Call):
             found.extend(map(path_of, node.args))
             found.extend(path_of(keyword.value) for keyword in node.keywords)

@@ -433,9 +433,9 @@ def test_lint_path_imports_nothing_heavy(tmp_path):
     (tmp_path / "a.yaml").write_text(GOOD)
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); from recompute_lint.hooks.cli import main;"
-        "main(['a.yaml', '-q']);"
-        "print(sorted({'jsonschema', 'libcst', 'omegaconf', 'pathspec', 'torch', 'dataclasses', 'shutil', 'tomllib'}"
-        " & set(sys.modules)))"
+        "main(['-q', 'a.yaml']);"
+        "print(sorted({'jsonschema', 'libcst', 'omegaconf', 'pathspec', 'torch', 'dataclasses', 'shutil', 'tomllib',"
+        " 'argparse', 'ast'} & set(sys.modules)))"
     )
     done = python("-c", code, str(ROOT), cwd=tmp_path)
     assert done.stdout == "[]\n", done.stderr
