@@ -26,7 +26,13 @@ from .forks import above
 
 _CONFIG = "areal/api/cli_args.py#L886-L890"
 _ENGINE = "areal/engine/megatron_engine.py#L520-L527"
-_DEFAULTS = {"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}
+_DEFAULTS = {
+    "recompute_granularity": "full",
+    "recompute_method": "uniform",
+    "recompute_num_layers": 1,
+    "recompute_modules": None,
+    "distribute_saved_activations": None,
+}
 _SWITCH = "gradient_checkpointing"
 _BRIDGE = "bridge_type"
 _WANTED = RECOMPUTE_KEYS | {_SWITCH, _BRIDGE}
@@ -78,7 +84,7 @@ def site(given: Given, reader: Reader) -> Site:
     unread: tuple[Finding, ...] = ()
     asked = settings.get("recompute_granularity")
     if _is_off(given, reader):
-        for name in (*_DEFAULTS, "recompute_modules"):
+        for name in _DEFAULTS:
             effective.pop(name, None)
         effective["recompute_granularity"], origins["recompute_granularity"] = None, given.beside[_SWITCH]
         unread = _switched_off(settings, given.file)
