@@ -65,8 +65,9 @@ def as_data(site: Site, contract: Contract, facts: Mapping[str, Any]) -> dict[st
 def _model_gets(site: Site, contract: Contract, facts: Mapping[str, Any]) -> dict[str, _Value]:
     """The recompute fields as they are once ``TransformerConfig`` has been made, as far as that is known.
 
-    Facts from megatron-core 0.12.0 to 0.19.2, ``transformer_config.py``, ``__post_init__``: beside ``selective``, modules
-    that are null are ``["core_attn"]``; ``moe_layer_recompute`` makes the granularity ``selective`` and adds ``moe``.
+    Facts from megatron-core 0.12.0 to 0.19.2, ``transformer_config.py``, ``__post_init__``: beside ``selective``,
+    modules that are null are ``["core_attn"]``; ``moe_layer_recompute`` makes the granularity ``selective`` and adds
+    ``moe``.
     """
     found: dict[str, _Value] = {}
     for name in RECOMPUTE_KEYS:
@@ -133,7 +134,8 @@ def as_text(site: Mapping[str, Any]) -> str:
         else "defaults partial: a field not listed comes from elsewhere"
     )
     rows = [
-        f"{site['file']}  {site['site'] or '(whole file)'}  [{site['dialect']}; megatron-core {site['megatron_core']}; {kind}]"
+        f"{site['file']}  {site['site'] or '(whole file)'}  "
+        f"[{site['dialect']}; megatron-core {site['megatron_core']}; {kind}]"
     ]
     width = max([len(entry["field"]) for entry in site["settings"]], default=0)
     values = [_shown(entry) for entry in site["settings"]]

@@ -105,7 +105,7 @@ DIALECTS = (
         (b"megatron_cfg", b"defaults:", b'defaults":', b"defaults':"),
         overrides=rf"((?:.*\.)?megatron_cfg)\.(?:.*\.)?(?:{_KEY}|activation_check\w*)",
     ),
-    Dialect("primus", "primus", _RECOMPUTE, program="primus"),
+    Dialect("primus", "primus", (*_RECOMPUTE, b"framework: megatron", b"extends:"), program="primus"),
     Dialect("roll", "roll", _RECOMPUTE, overrides=rf"((?:.*\.)?strategy_config)\.(?:{_KEY})"),
     Dialect("verl", "verl", _RECOMPUTE, overrides=rf"((?:.*\.)?override_transformer_config)\.(?:{_KEY})"),
     Dialect(
@@ -116,7 +116,13 @@ DIALECTS = (
     ),
     Dialect("areal", "areal", _RECOMPUTE, overrides=rf"((?:.*\.)?megatron)\.(?:{_KEY})"),
     Dialect("nemo", "nemo", (b"activations_checkpoint_",), overrides=r"(.+)\.activations_checkpoint_\w+"),
-    Dialect("megatron-bridge", "megatron_bridge", _RECOMPUTE, overrides=rf"(.+)\.(?:{_KEY})"),
+    Dialect(
+        "megatron-bridge",
+        "megatron_bridge",
+        _RECOMPUTE,
+        overrides=rf"(.+)\.(?:{_KEY})",
+        program=r"(?<![^\s/])(?:setup_experiment|performance/run_script)\.py(?!\S)",
+    ),
     Dialect("megatron-lm", "megatron_lm", _RECOMPUTE, program=r".*"),
     Dialect("transformer-config", "transformer_config", _RECOMPUTE),
     Dialect("launch-script", "launch_script", (*_RECOMPUTE, *_OVERRIDES), "script"),

@@ -23,7 +23,12 @@ from ..yaml.tree import Mapping
 from . import Given, Reading
 
 #: What is not given is not taken from a checkpoint either (L737-L739).
-_DEFAULTS = {"recompute_granularity": "selective", "recompute_method": None, "recompute_num_layers": None, "recompute_modules": None}
+_DEFAULTS = {
+    "recompute_granularity": "selective",
+    "recompute_method": None,
+    "recompute_num_layers": None,
+    "recompute_modules": None,
+}
 
 _ARGUMENTS = "swift/megatron/arguments/megatron_args.py"
 

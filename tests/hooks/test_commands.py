@@ -22,7 +22,8 @@ def test_show_names_every_origin(command):
     result = command("show", "--mcore", "0.16.1", "child.yaml", files={"base.yaml": BASE, "child.yaml": CHILD})
     assert result.code == 0
     assert result.out == (
-        "child.yaml  policy.megatron_cfg  [nemo-rl; megatron-core 0.16.1; defaults partial: a field not listed comes from elsewhere]\n"
+        "child.yaml  policy.megatron_cfg  "
+        "[nemo-rl; megatron-core 0.16.1; defaults partial: a field not listed comes from elsewhere]\n"
         '  recompute_granularity  "selective"         base.yaml:4\n'
         '  recompute_modules      ["shared_experts"]  child.yaml:4\n'
         "  activation_checkpointing: true, the switch of nemo-rl  base.yaml:3\n"
