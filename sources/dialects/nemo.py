@@ -17,6 +17,7 @@ from typing import Any
 
 from ..model import Setting, Site
 from ..reader import Document, Reader
+from ..yaml.hydra_defaults import anchor, compose
 from ..yaml.search import mappings
 from ..yaml.settings import Resolver, dotted, settings_of
 from . import Given, Reading
@@ -35,14 +36,16 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     root = document.root
     if root is None:
         return None
-    sites = [
-        site(
-            Given(settings_of(mapping, Resolver(root, path, _WANTED)), document.path, dotted(path), mapping.span),
-            reader,
-        )
-        for path, mapping in mappings(root)
-        if not _WANTED.isdisjoint(mapping.entries)
-    ]
+    composed = compose(document, reader)
+    if composed is None:
+        return None
+    root = composed.root
+    sites = []
+    for path, mapping in mappings(root):
+        if not _WANTED.isdisjoint(mapping.entries):
+            place = mapping.span if mapping.span.path == document.path else anchor(document)
+            settings = settings_of(mapping, Resolver(root, path, _WANTED))
+            sites.append(site(Given(settings, document.path, dotted(path), place), reader))
     return Reading(sites, []) if sites or forced else None
 
 

