@@ -107,7 +107,9 @@ DIALECTS = (
     ),
     Dialect("primus", "primus", (*_RECOMPUTE, b"framework: megatron", b"extends:"), program="primus"),
     Dialect("roll", "roll", (*_RECOMPUTE, b"defaults:"), overrides=rf"((?:.*\.)?strategy_config)\.(?:{_KEY})"),
-    Dialect("verl", "verl", (*_RECOMPUTE, b"defaults:"), overrides=rf"((?:.*\.)?override_transformer_config)\.(?:{_KEY})"),
+    Dialect(
+        "verl", "verl", (*_RECOMPUTE, b"defaults:"), overrides=rf"((?:.*\.)?override_transformer_config)\.(?:{_KEY})"
+    ),
     Dialect(
         "ms-swift",
         "ms_swift",

@@ -126,20 +126,20 @@ def site(given: Given, reader: Reader) -> Site:
 
 def _refused(settings: dict[str, Setting]) -> Iterator[Finding]:
     """What OmegaConf refuses to merge over AReaL's dataclass."""
-    for name, setting in settings.items():
-        value = setting.value
+    for name, written in settings.items():
+        value = written.value
         if "recompute" in name and name not in _FIELDS:
             message = f"{name} is no key of AReaL's megatron configuration, which refuses it"
             help = "delete it" if (close := nearest(name, _FIELDS)) is None else f"did you mean {close}?"
-            yield rejected("framework-rule", setting, message, source=_CONFIG, help=help)
+            yield rejected("framework-rule", written, message, source=_CONFIG, help=help)
         elif value is UNKNOWN or value is None:
             continue
         elif name == "recompute_modules" and not isinstance(value, list):
             message = f"recompute_modules is {json.dumps(value)}, which is no list: AReaL refuses it"
-            yield rejected("framework-rule", setting, message, source=_CONFIG, help="write a list, as in [mlp]")
+            yield rejected("framework-rule", written, message, source=_CONFIG, help="write a list, as in [mlp]")
         elif name == "recompute_num_layers" and not isinstance(_typed(name, value), int):
             message = f"recompute_num_layers is {json.dumps(value)}, which is no integer: AReaL refuses it"
-            yield rejected("framework-rule", setting, message, source=_CONFIG, help="write an integer")
+            yield rejected("framework-rule", written, message, source=_CONFIG, help="write an integer")
 
 
 def _is_off(given: Given, reader: Reader) -> bool:

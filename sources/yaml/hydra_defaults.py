@@ -41,6 +41,8 @@ class Found(NamedTuple):
 
     #: What holds the key.
     holder: Mapping
+    #: The strings that stand beside it, references followed.
+    beside: dict[str, str]
     #: The value, and its settings by key; None where it is no mapping.
     config: Mapping | None
     settings: dict[str, Setting]
@@ -60,14 +62,19 @@ def find(document: Document, reader: Reader, key: str) -> list[Found] | None:
         if entry is None:
             continue
         here = (*path, key)
+        beside = {
+            name: text
+            for name, each in mapping.entries.items()
+            if (text := scalar_text(referred(composed.root, (*path, name), each.value))) is not None
+        }
         value = referred(composed.root, here, entry.value)
         if isinstance(value, Mapping):
             config, span = value, value.span
             settings = settings_of(config, Resolver(composed.root, here, RECOMPUTE_KEYS))
             place = span if span.path == document.path else anchor(document)
-            found.append(Found(mapping, config, settings, dotted(here), place))
+            found.append(Found(mapping, beside, config, settings, dotted(here), place))
         else:
-            found.append(Found(mapping, None, {}, dotted(here), anchor(document)))
+            found.append(Found(mapping, beside, None, {}, dotted(here), anchor(document)))
     return found
 
 
