@@ -134,9 +134,6 @@ def _refused(settings: dict[str, Setting]) -> Iterator[Finding]:
             yield rejected("framework-rule", written, message, source=_CONFIG, help=help)
         elif value is UNKNOWN or value is None:
             continue
-        elif name == "recompute_modules" and not isinstance(value, list):
-            message = f"recompute_modules is {json.dumps(value)}, which is no list: AReaL refuses it"
-            yield rejected("framework-rule", written, message, source=_CONFIG, help="write a list, as in [mlp]")
         elif name == "recompute_num_layers" and not isinstance(_typed(name, value), int):
             message = f"recompute_num_layers is {json.dumps(value)}, which is no integer: AReaL refuses it"
             yield rejected("framework-rule", written, message, source=_CONFIG, help="write an integer")
