@@ -27,6 +27,7 @@ from . import Given, Reading, load, of_program, places
 _INTERESTING = re.compile(
     rf"--\"?(?:[\w-]{{0,40}}{WORD}\b|[\w-]{{0,40}}{WORD}_|{spelled(WORDLESS)})"
     rf"|[\w.]\.(?:{WORD}_\w+|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
+    rf"|[{{,]\s*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})\s*:"
 )
 
 
@@ -178,7 +179,8 @@ def of_overrides(line: Line, overrides: Iterable[Override], anchor: Span, path: 
     """A site for each place that a command's overrides reach into; for the rest, see :func:`of_flags`."""
     groups: dict[str, dict[str, Setting]] = {}
     for one in overrides:
-        groups.setdefault(one.path, {})[one.setting.name] = one.setting
+        for part in one.parts():
+            groups.setdefault(part.path, {})[part.setting.name] = part.setting
     keys = (f"{prefix}.{name}" for prefix, group in groups.items() for name in group if _is_key(name))
     for where, dialect in places(keys).items():
         inside = f"{where}."
