@@ -79,7 +79,7 @@ def _model_gets(site: Site, contract: Contract, facts: Mapping[str, Any]) -> dic
         return found
     granularity = found["recompute_granularity"].value if "recompute_granularity" in found else UNKNOWN
     moe = found.get("moe_layer_recompute")
-    adds_moe = moe is not None and moe.value is True and granularity != "full"
+    adds_moe = moe is not None and moe.value is True and granularity in (None, "selective")
     if moe is not None and adds_moe and granularity != "selective":
         granularity = "selective"
         found["recompute_granularity"] = _Value(granularity, f"megatron-core, from moe_layer_recompute at {moe.origin}")
