@@ -56,7 +56,17 @@ def _on(what: str) -> list[ModuleType]:
 
 def with_defaults(site: Site, contract: Contract) -> Site:
     """The site with what Megatron-Core takes for its absent fields; an open one has those of deprecated fields."""
-    return site._replace(defaults=contract.every_default if site.closed else contract.retired)
+    effective = _as_declared(site, contract) if site.spelling == "-" else site.effective
+    return site._replace(effective=effective, defaults=contract.every_default if site.closed else contract.retired)
+
+
+def _as_declared(site: Site, contract: Contract) -> dict[str, Any]:
+    """What flags give, with one word by itself where the release's field is a word and a later one's is a list."""
+    found = dict(site.effective)
+    for name, value in site.effective.items():
+        if isinstance(value, list) and len(value) == 1 and contract.takes_word(name):
+            found[name] = value[0]
+    return found
 
 
 def instance_of(site: Site, contract: Contract) -> dict[str, Any]:
