@@ -15,6 +15,7 @@ from .finding import Finding
 from .links import linked
 
 _UNKNOWN_MODULE = registry.find("unknown-module").code
+_MISSPELLED_KEY = registry.find("misspelled-key").code
 _INVALID_METHOD = registry.find("invalid-method").code
 
 
@@ -31,7 +32,21 @@ def check(site: Site, contract: Contract, te: str | None = None) -> Iterator[Fin
         yield finding._replace(note=linked(finding.note, contract))
 
 
+#: What a misspelled granularity makes of the settings beside it.
+_OF_GRANULARITY = frozenset({"modules-ignored", "settings-ignored"})
+
+
 def _findings(site: Site, contract: Contract, te: str | None) -> Iterator[Finding]:
+    misspelled = _misspelled(site, contract)
+    if misspelled:  # what such a key was meant to say is unknown, and no finding of its own
+        site = site._replace(
+            effective={**site.effective, **dict.fromkeys(misspelled, UNKNOWN)},
+            ignored=tuple(
+                one
+                for one in site.ignored
+                if not ("recompute_granularity" in misspelled and one.rule in _OF_GRANULARITY)
+            ),
+        )
     wrong_types = [finding for rule in _on("type") for finding in rule.check(site, contract)]
     yield from wrong_types
     yield from site.rejected
@@ -48,6 +63,12 @@ def _findings(site: Site, contract: Contract, te: str | None) -> Iterator[Findin
     for finding in (*site.ignored, *of_rules):
         if not any(setting.name in judged for setting in finding.involved):
             yield finding
+
+
+def _misspelled(site: Site, contract: Contract) -> set[str]:
+    """The fields that unknown keys of a site are meant for, where the site does not set them besides."""
+    meant = registry.load(_MISSPELLED_KEY).unread(site, contract).values()
+    return {field for field in meant if field not in site.settings and field in contract.recompute}
 
 
 def _on(what: str) -> list[ModuleType]:

@@ -21,7 +21,7 @@ from ..shell.flags import Line
 from ..yaml.search import mappings
 from ..yaml.settings import Resolver, dotted, setting, settings_of
 from ..yaml.tree import Mapping
-from . import Given, Reading, ignored
+from . import Given, Reading, asked_for, ignored
 from .forks import above
 
 _CONFIG = "areal/api/cli_args.py#L886-L890"
@@ -120,11 +120,9 @@ def _leaves_default(line: Line, path: str, reader: Reader) -> bool:
 
 def _switched_off(settings: dict[str, Setting], file: str) -> tuple[Finding, ...]:
     """What the file asks for, other than AReaL's defaults, while ``gradient_checkpointing`` is false."""
-    for name, documented in (("recompute_granularity", ("full", None)), ("recompute_modules", (None,))):
-        asked = settings.get(name)
-        if asked is None or asked.span.path != file or asked.value is UNKNOWN or asked.value in documented:
-            continue
-        reason = "is ignored: gradient_checkpointing of the role is off"
-        help = f"set gradient_checkpointing: true, or delete {name}"
-        return (ignored("checkpointing-off", asked, reason, source=_ENGINE, help=help),)
-    return ()
+    asked = asked_for(settings, file)
+    if not asked:
+        return ()
+    reason = "is ignored: gradient_checkpointing of the role is off"
+    help = f"set gradient_checkpointing: true, or delete {' and '.join(setting.name for setting in asked)}"
+    return (ignored("checkpointing-off", asked[0], reason, source=_ENGINE, help=help),)
