@@ -127,7 +127,10 @@ def _chunks(site: Site, contract: Contract) -> Iterator[Finding]:
             fails = "must be at least 1; with {} the first forward step never ends"
             saves = 'is {}: with recompute_method "block" no layer is recomputed'
             message = f"recompute_num_layers {(fails if method == 'uniform' else saves).format(size)}"
-            yield _finding(row, message, span, assign(site, "recompute_num_layers", 1), settings[:2], site)
+            help = assign(site, "recompute_num_layers", 1)
+            if method == "block":
+                help = f"{help}, or {without(site, [])}"
+            yield _finding(row, message, span, help, settings[:2], site)
         return
     if method == "block" or size == 1:
         return

@@ -124,5 +124,6 @@ def _switched_off(settings: dict[str, Setting], file: str) -> tuple[Finding, ...
     if not asked:
         return ()
     reason = "is ignored: gradient_checkpointing of the role is off"
-    help = f"set gradient_checkpointing: true, or delete {' and '.join(setting.name for setting in asked)}"
+    also = "" if "recompute_num_layers" in settings else " and recompute_num_layers: null"  # AReaL's default is 1
+    help = f"set gradient_checkpointing: true{also}, or delete {' and '.join(setting.name for setting in asked)}"
     return (ignored("checkpointing-off", asked[0], reason, source=_ENGINE, help=help),)

@@ -334,7 +334,8 @@ def _switched_off(settings: dict[str, Setting], switch: Setting | None, file: st
         return []
     where = "" if switch is None or switch.span.path == file else f" ({switch.span.path}:{switch.span.line})"
     reason = f"is ignored: activation_checkpointing is off{where}"
-    help = f"set activation_checkpointing: true, or delete {' and '.join(setting.name for setting in asked)}"
+    also = "" if "recompute_granularity" in settings else " and recompute_granularity: selective"
+    help = f"set activation_checkpointing: true{also}, or delete {' and '.join(setting.name for setting in asked)}"
     return [ignored("checkpointing-off", asked[0], reason, source=f"{_SETUP}#L1071", help=help)]
 
 

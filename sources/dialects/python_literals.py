@@ -229,7 +229,7 @@ class _Literals:
         python = self._python
         node = self._names.value(node, scope)
         value = _value(node)
-        if value == []:
+        if value == [] and name == "recompute_modules":
             value = UNKNOWN  # "none of them" beside any granularity
         span, plain = self._inside(node)
         items: tuple[Span, ...] = ()
