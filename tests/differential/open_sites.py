@@ -8,7 +8,7 @@ off is valid.
 
 Errors of the framework's own checks (RCL111) and of what fails only in training (RCL112) are no refusals of the class.
 Left out are, in NeMo-RL, what its own keys cannot say (a granularity that it does not know, another method than the one
-that it sets), and in Python an empty list of modules, which code fills later.
+that it sets, modules without a granularity), and in Python an empty list of modules, which code fills later.
 """
 
 from __future__ import annotations
@@ -112,6 +112,8 @@ def _nemo_rl(config: Config) -> tuple[Config, str, str] | None:
         meant.update(recompute_method="uniform", recompute_num_layers=1)
         meant.pop("recompute_modules", None)
     elif granularity is None:
+        if meant.get("moe_layer_recompute"):
+            return None  # the list of modules that counts then is not written
         meant.pop("recompute_modules", None)
     overrides: Config = {}
     for name, value in meant.items():

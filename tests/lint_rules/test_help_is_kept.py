@@ -1,8 +1,8 @@
 """What a help line says is done to the text, word for word, and linted: the finding is gone, and no other has come.
 
 Done here are changes of settings (``set``, ``add``, ``remove``, ``delete``, ``write``) in YAML and in scripts;
-alternatives are tried one by one. Help that leaves a choice to the reader cannot be done by a machine, and the rules that give only
-such help are named.
+alternatives are tried one by one. Help that leaves a choice to the reader cannot be done by a machine, and the rules
+that give only such help are named.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from .words import TEXTS
 #: Help that only a person can follow, by how it begins.
 FOR_PEOPLE = re.compile(
     r"use |change one of|list modules other|did you mean|take |to recompute nothing|name |\"|(?:remove|delete) it\b"
-    r"|set megatron_cfg|write (?:a |\"full\" or|\"uniform\" or|true or|one of|of type|.* and )|delete the|give |keep |make "
+    r"|set megatron_cfg|delete the|give |keep |make "
+    r"|write (?:a |\"full\" or|\"uniform\" or|true or|one of|of type|.* and )"
 )
 
 _WORD = r"[\w-]+"
+_FLAGS_AS_KEYS = re.compile(r"(?m)^ *--[\w-]+:")
 
 
 class CannotBeDone(Exception):
@@ -69,7 +71,7 @@ def _do(way: str, text: str, line: int, value: tuple[int, int, int]) -> str:
             if verb in ("remove", "delete"):
                 text = _without(text, one)
             else:
-                name, _, new = one.partition(": ") if ": " in one else one.partition(" ")
+                name, _, new = one.partition(": " if ": " in one else " ")
                 text = _with(text, name, new, line)
     return text
 
@@ -85,13 +87,13 @@ def _without_item(text: str, key: str, item: str) -> str:
 
 
 def _without(text: str, name: str) -> str:
-    if name.startswith("--") and f"{name}:" not in text:
+    if name.startswith("--") and not _FLAGS_AS_KEYS.search(text):
         return re.sub(rf" {name}(?= |$|\n)(?: (?!-)\S+)*", "", text)
     return re.sub(rf"(?m)^ *(?:\w+\.)*{name}(?::| =).*(?:\n +- .*)*\n", "", text)
 
 
 def _with(text: str, name: str, new: str, line: int) -> str:
-    if name.startswith("--") and f"{name}:" not in text:
+    if name.startswith("--") and not _FLAGS_AS_KEYS.search(text):
         made = re.sub(rf"{name}(?= |$|\n)(?: (?!-)\S+)*", f"{name} {new}".strip(), text)
         return made if made != text else text.rstrip("\n") + f" {name} {new}".rstrip() + "\n"
     there = re.search(rf"(?m)^( *){name}:.*(?:\n +- .*)*$", text)
