@@ -259,6 +259,12 @@ def site(given: Given, reader: Reader) -> Site:
         elif on is True and given.complete and given.line is None and switch is not None:
             effective["recompute_granularity"], origins["recompute_granularity"] = "full", switch
         unread = _apply(settings, effective)
+    nested = settings.get("_override_")
+    if nested is not None and nested.value is True and nested.span.path == given.file:
+        reason = "is ignored here: NeMo-RL looks for it in mappings at the top of a file only"
+        unread.append(
+            ignored("settings-ignored", nested, reason, source="nemo_rl/utils/config.py", help="delete _override_")
+        )
     return Site(
         "nemo-rl",
         given.file,
