@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ...schemas.names import FLAGS
 from .. import keys
-from ..model import Finding, Setting, Site, Span
+from ..model import UNKNOWN, Finding, Setting, Site, Span
 
 if TYPE_CHECKING:  # the table is looked at for every file, YAML is loaded for those that match
     from ..reader import Document, Reader
@@ -144,9 +144,9 @@ DIALECTS = (
     Dialect("megatron-lm", "megatron_lm", _RECOMPUTE, program=r".*"),
     Dialect("transformer-config", "transformer_config", _RECOMPUTE),
     Dialect("generic", "generic", (*_RECOMPUTE, b"megatron_c"), json=True),
-    Dialect("launch-script", "launch_script", (*_RECOMPUTE, *_OVERRIDES), "script"),
+    Dialect("launch-script", "launch_script", (*_RECOMPUTE, *_OVERRIDES, b"activations-checkpoint-"), "script"),
     Dialect("python-flags", "python_flags", (*_RECOMPUTE, b"activations_checkpoint_"), "python", beside=True),
-    Dialect("python", "python_literals", _FIELDS, "python"),
+    Dialect("python", "python_literals", (*_FIELDS, b"activations_checkpoint_"), "python"),
 )
 
 NAMES = tuple(dialect.name for dialect in DIALECTS)
@@ -239,6 +239,17 @@ def of_program(words: Iterable[str]) -> Dialect:
     """The dialect of the flags of a command with these words; Megatron-LM's, unless the program is another's."""
     text = " ".join(filter(None, words))
     return next(dialect for dialect in DIALECTS if dialect.program and re.search(dialect.program, text))
+
+
+def asked_for(settings: Mapping[str, Setting], file: str) -> list[Setting]:
+    """What a file itself asks to be recomputed, apart from the defaults that frameworks' own examples document."""
+    documented = {"recompute_granularity": ("full", None), "recompute_modules": (None,)}
+    found = [settings[name] for name in documented if name in settings]
+    return [
+        setting
+        for setting in found
+        if setting.span.path == file and setting.value is not UNKNOWN and setting.value not in documented[setting.name]
+    ]
 
 
 def ignored(

@@ -28,7 +28,7 @@ from ..yaml.hydra_defaults import anchor, compose, referred
 from ..yaml.search import mappings
 from ..yaml.settings import Resolver, dotted, setting, settings_of
 from ..yaml.tree import Mapping
-from . import Given, Reading, ignored, rejected
+from . import Given, Reading, asked_for, ignored, rejected
 from .forks import above
 
 _CONFIG = "areal/api/cli_args.py#L886-L890"
@@ -160,11 +160,10 @@ def _leaves_default(line: Line, path: str, reader: Reader) -> bool:
 
 def _switched_off(settings: dict[str, Setting], file: str) -> tuple[Finding, ...]:
     """What the file asks for, other than AReaL's defaults, while ``gradient_checkpointing`` is false."""
-    for name, documented in (("recompute_granularity", ("full", None)), ("recompute_modules", (None,))):
-        asked = settings.get(name)
-        if asked is None or asked.span.path != file or asked.value is UNKNOWN or asked.value in documented:
-            continue
-        reason = "is ignored: gradient_checkpointing of the role is off"
-        help = f"set gradient_checkpointing: true, or delete {name}"
-        return (ignored("checkpointing-off", asked, reason, source=_ENGINE, help=help),)
-    return ()
+    asked = asked_for(settings, file)
+    if not asked:
+        return ()
+    reason = "is ignored: gradient_checkpointing of the role is off"
+    also = "" if "recompute_num_layers" in settings else " and recompute_num_layers: null"  # AReaL's default is 1
+    help = f"set gradient_checkpointing: true{also}, or delete {' and '.join(setting.name for setting in asked)}"
+    return (ignored("checkpointing-off", asked[0], reason, source=_ENGINE, help=help),)

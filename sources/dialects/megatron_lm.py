@@ -63,7 +63,7 @@ def site(given: Given, reader: Reader) -> Site:
     flags = [name for name in settings if is_recompute(name)]
     if is_fork(reader, given.file, flags, words):
         if takes_old_switch(reader, given.file):
-            settings = {name: setting for name, setting in settings.items() if name != "checkpoint_activations"}
+            flags = [name for name in flags if name != "checkpoint_activations"]
         settings = {name: setting for name, setting in settings.items() if name in flags}
         complete = False
     program = next((word.rpartition("/")[2] for word in words if word.endswith(".py")), "")
