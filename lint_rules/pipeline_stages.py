@@ -1,7 +1,5 @@
 """How many layers the parts of a model have that run as one block each."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from ..schemas.contract import Contract

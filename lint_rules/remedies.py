@@ -4,8 +4,6 @@ A change is proposed only if the configuration with it is run through the contra
 no other guard does that did not before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 

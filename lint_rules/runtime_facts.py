@@ -5,8 +5,6 @@ release that has it and in one that has not. The bounds are releases of Megatron
 first that has not.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ..schemas import store
