@@ -147,7 +147,7 @@ class Linter:
             return found
         if sites:
             return found._replace(problems=[*document.problems, *reading.problems])
-        setting = None if reading.problems or options.dialect else re.search(keys.SETTING, searched)
+        setting = None if reading.claimed or options.dialect else re.search(keys.SETTING, searched)
         unread = None if setting is None else _place(path, searched, setting)
         if reading.problems or not candidates or not _concerns_us(searched):
             return found._replace(unread=unread)

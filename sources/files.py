@@ -17,6 +17,7 @@ _KINDS = {
     ".yml": "yaml",
     ".py": "python",
     ".pyi": "python",
+    ".json": "json",
     ".bash": "script",
     ".mk": "script",
     ".sbatch": "script",
@@ -26,6 +27,9 @@ _KINDS = {
 }
 #: The kind of a file by its whole name.
 _NAMED = {"GNUmakefile": "script", "Makefile": "script", "makefile": "script"}
+
+#: JSON that is larger, in bytes, holds data and no configuration; only who names it alone gets it read.
+_LARGEST_JSON = 2**20
 
 #: The first line of a program.
 _INTERPRETER = rb"#![^\n]*?\b(python|bash|zsh|ksh|sh)[\d.]*(?:\s|$)"
@@ -45,13 +49,14 @@ def walk(paths: list[str], excluded: Callable[[str], bool], *, force_exclude: bo
     Args:
         paths: files and folders.
         excluded: whether a path is excluded by an option.
-        force_exclude: whether that holds for files named by themselves, too.
+        force_exclude: whether that holds for files named by themselves, too; as a hook's are, which names whatever
+            was changed, data included.
     """
     seen: set[str] = set()
     for path in paths:
         path = os.path.normpath(path)
         if not os.path.isdir(path):
-            if path not in seen and not (force_exclude and excluded(path)):
+            if path not in seen and not (force_exclude and (excluded(path) or _is_data(path))):
                 seen.add(path)
                 yield path
             continue
@@ -89,7 +94,7 @@ def _below(folder: str, excluded: Callable[[str], bool], ignores: list[Ignore], 
         if excluded(path) or ignored(ignores, path, is_folder):
             continue
         if not is_folder:
-            if entry.is_file():
+            if entry.is_file() and not _is_data(path):
                 yield path
             continue
         if entry.is_symlink():
@@ -99,6 +104,16 @@ def _below(folder: str, excluded: Callable[[str], bool], ignores: list[Ignore], 
             yield from _below(path, excluded, ignores, visited | {real})
         else:
             yield from _below(path, excluded, ignores, visited)
+
+
+def _is_data(path: str) -> bool:
+    """Whether a file is JSON that is too large for a configuration."""
+    if not path.endswith(".json"):
+        return False
+    try:
+        return os.stat(path).st_size > _LARGEST_JSON
+    except OSError:
+        return False
 
 
 def kind_of(path: str, content: bytes = b"") -> str:

@@ -84,6 +84,8 @@ def run(namespace: argparse.Namespace) -> int:
     except OSError as error:
         return fail(UsageError(f"{error.filename}: cannot be written: {reason_of(error)}"))
     source.tell()
+    if namespace.dialect and not namespace.force_exclude and not (report.sites or report.diagnostics):
+        return fail(UsageError(f"--dialect {namespace.dialect}: no recompute settings in {', '.join(source.paths)}"))
     if not namespace.quiet:
         for line in report.stale:
             write_error(f"recompute-lint: {line}")

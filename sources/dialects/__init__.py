@@ -37,6 +37,8 @@ class Dialect(NamedTuple):
     kind: str = "yaml"
     #: Whether a file that is this dialect's may be another's besides.
     beside: bool = False
+    #: Whether a file of this kind may be JSON, too.
+    json: bool = False
     #: Which overrides (``a.b.key=value``) make a site of it: a regular expression for the dotted key, whose first group
     #: is the path of the site.
     overrides: str = ""
@@ -72,6 +74,8 @@ class Reading(NamedTuple):
     sites: list[Site]
     #: What keeps the file from being read as the framework reads it.
     problems: list[Finding]
+    #: Whether somebody knows whose the file is; the settings of one that has no site are then left alone on purpose.
+    claimed: bool = True
 
 
 class DialectModule(Protocol):
@@ -116,10 +120,22 @@ DIALECTS = (
         program=r"(?<![^\s/])(?:megatron|swift) (?:sft|pt|rlhf|grpo|dpo|kto|rm|gkd|export)(?!\S)",
     ),
     Dialect("areal", "areal", _RECOMPUTE, overrides=rf"((?:.*\.)?megatron)\.(?:{_KEY})"),
+    Dialect("rlinf", "rlinf", _RECOMPUTE, overrides=rf"((?:actor|critic)\.model)\.(?:{_KEY})"),
+    Dialect("skyrl", "skyrl", _RECOMPUTE, overrides=rf"((?:.*\.)?transformer_config_kwargs)\.(?:{_KEY})"),
+    Dialect("chatlearn", "chatlearn", _RECOMPUTE, overrides=rf"(models\.policy_trainer)\.(?:{_KEY})"),
+    Dialect("flagscale", "flagscale", _RECOMPUTE, overrides=rf"(train\.(?:system|model))\.(?:.*\.)?(?:{_KEY})"),
+    Dialect(
+        "mindspeed-rl",
+        "mindspeed_rl",
+        _RECOMPUTE,
+        overrides=rf"(megatron_training|(?:actor|critic|ref|reward)_config)\.(?:{_KEY})",
+    ),
+    Dialect("mindspeed-mm", "mindspeed_mm", _RECOMPUTE, json=True),
     Dialect("nemo", "nemo", (b"activations_checkpoint_",), overrides=r"(.+)\.activations_checkpoint_\w+"),
     Dialect("megatron-bridge", "megatron_bridge", _RECOMPUTE, overrides=rf"(.+)\.(?:{_KEY})"),
     Dialect("megatron-lm", "megatron_lm", _RECOMPUTE, program=r".*"),
     Dialect("transformer-config", "transformer_config", _RECOMPUTE),
+    Dialect("generic", "generic", (*_RECOMPUTE, b"megatron_c"), json=True),
     Dialect("launch-script", "launch_script", (*_RECOMPUTE, *_OVERRIDES), "script"),
     Dialect("python-flags", "python_flags", (*_RECOMPUTE, b"activations_checkpoint_"), "python", beside=True),
     Dialect("python", "python_literals", _FIELDS, "python"),
@@ -129,7 +145,7 @@ NAMES = tuple(dialect.name for dialect in DIALECTS)
 
 
 #: What nearly every needle has in it. Most files hold none of these, and are told apart by so many searches.
-_STEMS = (b"recompute", b"activation", b"megatron_cfg", b"defaults")
+_STEMS = (b"recompute", b"activation", b"megatron_c", b"defaults")
 
 
 @cache
@@ -137,7 +153,7 @@ def _needles(dialects: tuple[Dialect, ...], kind: str) -> dict[bytes, set[bytes]
     """The needles of all dialects of a kind of file, by the stem that they have in them."""
     found: dict[bytes, set[bytes]] = {}
     for dialect in dialects:
-        for needle in dialect.needles if dialect.kind == kind else ():
+        for needle in dialect.needles if _may_be(dialect, kind, "") else ():
             found.setdefault(next((stem for stem in _STEMS if stem in needle), needle), set()).add(needle)
     return found
 
@@ -145,10 +161,17 @@ def _needles(dialects: tuple[Dialect, ...], kind: str) -> dict[bytes, set[bytes]
 def candidates(data: bytes, kind: str, forced: str) -> list[Dialect]:
     """The dialects that a file with the content ``data`` may be written in, judged by its kind and bytes alone."""
     if forced:
-        return [dialect for dialect in DIALECTS if dialect.kind == kind and dialect.name == forced]
+        return [dialect for dialect in DIALECTS if _may_be(dialect, kind, forced) and dialect.name == forced]
     stems = (needles for stem, needles in _needles(DIALECTS, kind).items() if stem in data)
     held = {needle for needles in stems for needle in needles if needle in data}
-    return [dialect for dialect in DIALECTS if dialect.kind == kind and not held.isdisjoint(dialect.needles)]
+    if not held:
+        return []
+    return [dialect for dialect in DIALECTS if _may_be(dialect, kind, "") and not held.isdisjoint(dialect.needles)]
+
+
+def _may_be(dialect: Dialect, kind: str, forced: str) -> bool:
+    """Whether a file of this kind may be a dialect's; JSON is YAML for whoever says whose it is."""
+    return dialect.kind == kind or (kind == "json" and dialect.kind == "yaml" and (dialect.json or bool(forced)))
 
 
 def load(dialect: Dialect) -> DialectModule:
@@ -161,15 +184,28 @@ def read(document: "Document", reader: "Reader", dialects: list[Dialect], *, for
     """Read ``document`` with the first of ``dialects`` that takes it for its own."""
     sites: list[Site] = []
     problems: list[Finding] = []
+    claimed = False
     for dialect in dialects:
         reading = load(dialect).read(document, reader, forced=forced)
         if reading is None:
             continue
+        claimed = True
         sites.extend(reading.sites)
         problems.extend(reading.problems)
         if not dialect.beside:
             break
-    return Reading(sites, problems)
+    if forced:
+        sites = [site for site in sites if any(map(_is_about_recompute, site.settings))]
+    elif any(dialect.kind == "yaml" for dialect in dialects):
+        from .containers import misspelled
+
+        problems.extend(misspelled(document))
+    return Reading(sites, problems, claimed)
+
+
+def _is_about_recompute(name: str) -> bool:
+    """Whether a setting makes a mapping a site that was taken for one only because it had to be."""
+    return keys.WORD in name or name in keys.RECOMPUTE_KEYS or name.startswith("activations_checkpoint_")
 
 
 def places(keys: Iterable[str]) -> dict[str, Dialect]:

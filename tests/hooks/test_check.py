@@ -175,13 +175,22 @@ def test_what_only_some_releases_refuse_is_no_mistake_then(command):
 
 
 def test_settings_of_no_framework_are_told_of(command):
-    text = "recompute_granularity: selective\nrecompute_modules: [moe_atc]\n"
+    text = "data: |\n  recompute_granularity: selective\n  recompute_modules: [moe_atc]\n"
     result = command("check", "-v", "a.yaml", files={"a.yaml": text})
     assert result.code == 0
     assert "; 1 file has recompute settings of an unknown framework (list: -v; set one: --dialect)." in result.out
-    assert "a.yaml:1: recompute settings of an unknown framework; --dialect sets it" in result.err
+    assert "a.yaml:2: recompute settings of an unknown framework; --dialect sets it" in result.err
     assert "unknown framework" not in command("check", "--dialect", "transformer-config", "a.yaml").out
     assert "unknown framework" not in command("check", "b.yaml", files={"b.yaml": GOOD}).out
+
+
+def test_a_dialect_that_finds_nothing_is_an_error(command):
+    files = {"a.yaml": "actor:\n  model:\n    recompute_granularity: full\n", "b.yaml": "recompute_granularity: full\n"}
+    result = command("check", "--dialect", "transformer-config", "a.yaml", files=files)
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "recompute-lint: --dialect transformer-config: no recompute settings in a.yaml\n"
+    assert command("check", "--dialect", "transformer-config", ".").code == 1  # b.yaml has some
+    assert command("check", "--dialect", "transformer-config", "--force-exclude", "a.yaml").code == 0  # as hooks run it
 
 
 def test_dialect(command):
