@@ -1,7 +1,5 @@
 """Mappings whose own name is misspelled, so that no framework reads what is in them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
