@@ -145,15 +145,15 @@ NAMES = tuple(dialect.name for dialect in DIALECTS)
 
 
 #: What nearly every needle has in it. Most files hold none of these, and are told apart by so many searches.
-_STEMS = (b"recompute", b"activation", b"megatron_c", b"defaults")
+_STEMS = (b"recompute", b"activation", b"megatron_cfg", b"defaults")
 
 
 @cache
-def _needles(dialects: tuple[Dialect, ...], kind: str) -> dict[bytes, set[bytes]]:
-    """The needles of all dialects of a kind of file, by the stem that they have in them."""
+def _needles(dialects: tuple[Dialect, ...]) -> dict[bytes, set[bytes]]:
+    """The needles of some dialects, by the stem that they have in them."""
     found: dict[bytes, set[bytes]] = {}
     for dialect in dialects:
-        for needle in dialect.needles if _may_be(dialect, kind, "") else ():
+        for needle in dialect.needles:
             found.setdefault(next((stem for stem in _STEMS if stem in needle), needle), set()).add(needle)
     return found
 
@@ -161,12 +161,16 @@ def _needles(dialects: tuple[Dialect, ...], kind: str) -> dict[bytes, set[bytes]
 def candidates(data: bytes, kind: str, forced: str) -> list[Dialect]:
     """The dialects that a file with the content ``data`` may be written in, judged by its kind and bytes alone."""
     if forced:
-        return [dialect for dialect in DIALECTS if _may_be(dialect, kind, forced) and dialect.name == forced]
-    stems = (needles for stem, needles in _needles(DIALECTS, kind).items() if stem in data)
+        return [dialect for dialect in DIALECTS if dialect.name == forced and _may_be(dialect, kind, forced)]
+    possible = _possible(DIALECTS, kind)
+    stems = (needles for stem, needles in _needles(possible).items() if stem in data)
     held = {needle for needles in stems for needle in needles if needle in data}
-    if not held:
-        return []
-    return [dialect for dialect in DIALECTS if _may_be(dialect, kind, "") and not held.isdisjoint(dialect.needles)]
+    return [dialect for dialect in possible if not held.isdisjoint(dialect.needles)]
+
+
+@cache
+def _possible(dialects: tuple[Dialect, ...], kind: str) -> tuple[Dialect, ...]:
+    return tuple(dialect for dialect in dialects if _may_be(dialect, kind, ""))
 
 
 def _may_be(dialect: Dialect, kind: str, forced: str) -> bool:

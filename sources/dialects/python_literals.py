@@ -69,12 +69,16 @@ class _Literals:
 
     def sites(self) -> Iterator[Site]:
         nodes = self._python.naming()
-        parents = {node: parent for node, parent, _ in nodes}
         scopes: dict[Scope, None] = {}
-        for node, _, scope in nodes:
-            if self._expects(scope) or _is_tried(node, parents):
+        tried: set[ast.AST] = set()  # what stands in the body of a try that catches something
+        for node, parent, scope in nodes:
+            if isinstance(node, ast.Try) and node.handlers:
+                tried.update(node.body)
+            if parent in tried:
+                tried.add(node)
+            if node in tried or self._expects(scope):
                 continue
-            for name, key, value in self._single(node, parents.get(node), scope):
+            for name, key, value in self._single(node, parent, scope):
                 yield from self._dictionary({name: (key, value)}, scope)
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in FIELDS:
                 scopes[scope] = None
@@ -279,17 +283,6 @@ def _default_of(value: ast.expr) -> ast.expr:
         factory = given.get("default_factory")
         return factory.body if isinstance(factory, ast.Lambda) else given.get("default", value)
     return value
-
-
-def _is_tried(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
-    """Whether a node stands in the body of a ``try`` that catches something."""
-    child = node
-    while child in parents:
-        parent = parents[child]
-        if isinstance(parent, ast.Try) and parent.handlers and child in parent.body:
-            return True
-        child = parent
-    return False
 
 
 def _targets(nodes: Any) -> Iterator[ast.Attribute]:
