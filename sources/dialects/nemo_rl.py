@@ -264,7 +264,9 @@ def site(given: Given, reader: Reader) -> Site:
             effective["recompute_granularity"], origins["recompute_granularity"] = "full", switch
         unread = _apply(settings, effective)
     nested = settings.get("_override_")
-    if nested is not None and nested.value is True and nested.span.path == given.file:
+    inherits = any(name in RECOMPUTE_KEYS and one.span.path != given.file for name, one in settings.items())
+    disabled = "enabled" in settings and settings["enabled"].value is False
+    if nested is not None and nested.value is True and nested.span.path == given.file and inherits and not disabled:
         reason = "is ignored here: NeMo-RL looks for it in mappings at the top of a file only"
         unread.append(
             ignored("settings-ignored", nested, reason, source="nemo_rl/utils/config.py", help="delete _override_")

@@ -265,10 +265,11 @@ def test_files_that_are_not_ours(lint, text: str) -> None:
 
 
 def test_nemo_rl_looks_for_override_at_the_top_only(lint):
-    nested = (
-        "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: full\n"
-        "    _override_: true\n"
-    )
-    assert [(line, code) for _, line, _, code in lint({"a.yaml": nested}, mcore="0.16.1")] == [(5, "RCL209")]
+    base = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: full\n"
+    nested = "defaults: base.yaml\npolicy:\n  megatron_cfg:\n    _override_: true\n"
+    assert [(line, code) for _, line, _, code in lint({"a.yaml": nested, "base.yaml": base}, mcore="0.16.1")] == [
+        (4, "RCL209")
+    ]
+    assert lint({"a.yaml": f"{nested}    enabled: false\n", "base.yaml": base}, mcore="0.16.1") == []
     top = "policy:\n  _override_: true\n  megatron_cfg:\n    activation_checkpointing: true\n"
     assert lint({"a.yaml": top}, mcore="0.16.1") == []
