@@ -220,6 +220,7 @@ BOMBS = {
             },
             "primus/configs/models/megatron/f40.yaml": "extends: nosuch.yaml\nrecompute_granularity: full\n",
         },
+        said="RCL902",
     ),
     "defaults 1M": Bomb(
         lambda n: {"a.yaml": "defaults: [" + "x.yaml," * 150000 + "]\n" + HEAD},
