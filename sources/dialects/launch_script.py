@@ -16,7 +16,7 @@ from typing import Any
 from ..keys import RECOMPUTE_KEYS, WORD, WORDLESS, spelled
 from ..model import Setting, Site, Span
 from ..reader import Document, Reader
-from ..shell.flags import SWITCHES, Line, Word, is_recompute, settings_of, take_apart, text_of
+from ..shell.flags import REMOVED, SWITCHES, Line, Word, is_recompute, settings_of, take_apart, text_of
 from ..shell.overrides import Override, override, parse
 from ..shell.variables import Field, split
 from ..shell.words import Command, commands
@@ -25,8 +25,9 @@ from . import Given, Reading, load, of_program, places
 
 #: What a script must hold before anything of it is looked at closely.
 _INTERESTING = re.compile(
-    rf"--\"?(?:[\w-]{{0,40}}{WORD}\b|[\w-]{{0,40}}{WORD}_|{spelled(WORDLESS)})"
+    rf"--\"?(?:[\w-]{{0,40}}{WORD}\b|[\w-]{{0,40}}{WORD}_|{spelled((*WORDLESS, *REMOVED))})"
     rf"|[\w.]\.(?:{WORD}_\w+|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
+    rf"|[{{,]\s*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})\s*:"
 )
 
 
@@ -168,7 +169,8 @@ def of_flags(line: Line, anchor: Span, path: str, reader: Reader) -> Iterator[Si
         path: the file that has the command.
         reader: reads the files beside it.
     """
-    if any(is_recompute(flag.name) for flag in line.flags):
+    removed = any(flag.name in REMOVED for flag in line.flags) and any(map(_PRETRAINS.search, line.texts))
+    if removed or any(is_recompute(flag.name) for flag in line.flags):
         settings = settings_of(flag for flag in line.flags if _FLAG_NAME.match(flag.name))
         given = Given(settings, path, "", anchor, complete=line.complete, flags=True, line=line)
         yield load(of_program(line.texts)).site(given, reader)
@@ -178,7 +180,8 @@ def of_overrides(line: Line, overrides: Iterable[Override], anchor: Span, path: 
     """A site for each place that a command's overrides reach into; for the rest, see :func:`of_flags`."""
     groups: dict[str, dict[str, Setting]] = {}
     for one in overrides:
-        groups.setdefault(one.path, {})[one.setting.name] = one.setting
+        for part in one.parts():
+            groups.setdefault(part.path, {})[part.setting.name] = part.setting
     keys = (f"{prefix}.{name}" for prefix, group in groups.items() for name in group if _is_key(name))
     for where, dialect in places(keys).items():
         inside = f"{where}."
@@ -193,4 +196,6 @@ def _is_key(name: str) -> bool:
     return is_recompute(name) or name.startswith(("activation_check", "activations_check"))
 
 
+#: Megatron-LM's own programs.
+_PRETRAINS = re.compile(r"(?:^|/)pretrain_\w+\.py$")
 _FLAG_NAME = re.compile(r"[A-Za-z]\w*$")

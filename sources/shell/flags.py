@@ -129,6 +129,12 @@ SWITCHES = frozenset(
     }
 )
 
+#: Flags that Megatron-LM gave up for those of today in April 2022 (cfd2e216).
+REMOVED = {
+    "activations_checkpoint_method": "recompute_method",
+    "activations_checkpoint_num_layers": "recompute_num_layers",
+}
+
 #: Flags that always take one.
 _VALUED = SCALARS
 
