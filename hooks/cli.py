@@ -8,14 +8,15 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from .. import __version__  # pyrefly: ignore[missing-module-attribute]  # the package is mapped from folders
-from ..sources.files import kind_of
+
+#: What type checkers take for true. What is large is imported once main() has set how often Python looks for cycles.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Sequence
     from types import ModuleType, SimpleNamespace
 
 _EPILOG = "'recompute-lint PATHS' is short for 'recompute-lint check PATHS'."
@@ -56,9 +57,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         0 when there is nothing to report, 1 when there is, 2 when the command could not run.
     """
-    arguments = [_as_path(argument) for argument in (sys.argv[1:] if argv is None else argv)]
     # Trees of syntax are many objects at a time, and looking for cycles among them finds none: do it less often.
     gc.set_threshold(50_000)
+    arguments = [_as_path(argument) for argument in (sys.argv[1:] if argv is None else argv)]
     try:
         return _run(arguments)
     except KeyboardInterrupt:
@@ -71,7 +72,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _as_path(argument: str) -> str:
     """A file to lint whose name reads like an option, as a path that does not: pre-commit and globs name any file."""
-    if not argument.startswith("-") or not kind_of(argument) or not os.path.lexists(argument):
+    if not argument.startswith("-"):
+        return argument
+    from ..sources.files import kind_of
+
+    if not kind_of(argument) or not os.path.lexists(argument):
         return argument
     return os.path.join(os.curdir, argument)
 

@@ -77,8 +77,9 @@ def unread(site: Site, contract: Contract) -> dict[str, str]:
     meant = frozenset(
         {*store.parser(site.parser).own, *(field for field in RECOMPUTE_KEYS if field in contract.fields)}
     )
-    names = (*site.origins, *site.settings)
-    return {name: close for name in names if (close := _close(name, meant, contract)) is not None}
+    known = {*contract.fields, *RECOMPUTE_KEYS, *SUCCESSORS}
+    unknown = (name for name in (*site.origins, *site.settings) if name not in known)
+    return {name: close for name in unknown if (close := _meant(name, meant)) is not None}
 
 
 def _written(name: str, site: Site) -> str:
@@ -94,13 +95,6 @@ def _consequence(name: str, site: Site) -> str:
     return ": it is ignored" if site.dialect == "nemo" else ""
 
 
-def _close(name: str, meant: frozenset[str], contract: Contract) -> str | None:
-    """The key that an unknown one is close to; None for a known key, and for one that is close to none."""
-    if name in contract.fields or name in RECOMPUTE_KEYS or name in SUCCESSORS:
-        return None
-    return _meant(name, meant)
-
-
 def _rename(setting: Setting, name: str, site: Site) -> Fix:
     old = quotable(setting.name).replace("_", "[-_]")
     edit = Edit(setting.key, name.replace("_", site.spelling), old, quoted=True)
@@ -109,5 +103,5 @@ def _rename(setting: Setting, name: str, site: Site) -> Fix:
 
 @lru_cache(maxsize=4096)
 def _meant(name: str, names: frozenset[str]) -> str | None:
-    """The nearest key. Recipes share most of their keys, so each is compared once in a run."""
+    """The nearest key, if any. Recipes share most of their keys, so each is compared once in a run."""
     return nearest(name, sorted(names), _TOLERANCE)

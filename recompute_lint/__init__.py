@@ -11,7 +11,9 @@ folder then shadows an installed copy; the search path below is widened by the r
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+
+#: What type checkers take for true. Importing ``typing`` for it would take as long as all else that is needed here.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from .hooks.api import lint_paths, lint_text

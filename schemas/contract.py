@@ -125,7 +125,7 @@ class Contract:
         Nearly every configuration is valid, and that is found without loading ``jsonschema``. When something is wrong,
         that library says what. Equal instances are checked once.
         """
-        relevant = {name: value for name, value in instance.items() if name in self.fields}
+        relevant = {name: instance[name] for name in instance.keys() & self.fields.keys()}
         key = repr(sorted(relevant.items()))
         verdict = self._verdicts.get(key)
         if verdict is None:

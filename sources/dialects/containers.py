@@ -51,20 +51,20 @@ _CONTAINERS = {
 _TOLERANCE = 1 / 8
 
 #: What the names have in them that stands unharmed in nearly every misspelling of one; longer words are none.
-_HINT = re.compile(r"(?m)^[ \t{,-]*['\"]?(?:mega|strat|over\w{0,40}?tr|trans\w{0,40}?co)\w{0,40}['\"]?[ \t]*:")
+_HINT = r"(?m)^[ \t{,-]*['\"]?(?:mega|strat|over\w{0,40}?tr|trans\w{0,40}?co)\w{0,40}['\"]?[ \t]*:"
 
 
 def misspelled(document: Document) -> Iterator[Finding]:
     """A finding for each mapping with recompute settings whose name is nearly that of a framework's."""
     root = document.root
-    if root is None or not _HINT.search(document.text):
+    if root is None or not re.search(_HINT, document.text):
         return
     for path, holder in mappings(root):
         for name, entry in holder.entries.items():
-            if name in _CONTAINERS or not isinstance(entry.value, Mapping):
+            if name in _CONTAINERS or not isinstance(entry.value, Mapping) or not _holds_settings(entry.value):
                 continue
             meant = nearest(name, _CONTAINERS, _TOLERANCE)
-            if meant is None or meant in holder.entries or not _holds_settings(entry.value):
+            if meant is None or meant in holder.entries:
                 continue
             container = _CONTAINERS[meant]
             if container.shown(path, holder):

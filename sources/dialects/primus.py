@@ -129,7 +129,7 @@ def _trainer(
         **config.root.entries,
         **overrides.entries,
     }  # all fields of TransformerConfig are at the top
-    settings = {key: _resolved(setting(key, entry, None)) for key, entry in entries.items()}
+    settings = {key: _resolved(entry.setting or setting(key, entry, None)) for key, entry in entries.items()}
     own_model = text_at(module, "trainer_class") is None and framework == "megatron"
     closed = own_model and config.complete and model.complete
     anchor = module.span if not overrides.entries else overrides.span
