@@ -63,6 +63,8 @@ class Given(NamedTuple):
     flags: bool = False
     #: The command that gives them; None where it is a file. A command may add to what a file says that it names.
     line: Line | None = None
+    #: The settings that no place in the file names, nor in what belongs to it: nothing gives them to the command.
+    absent: frozenset[str] = frozenset()
 
 
 class Reading(NamedTuple):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ...schemas.names import VALUES
 from ..model import UNKNOWN, Finding, Setting, Site
 from . import Given, ignored
 
@@ -127,6 +128,8 @@ def _short_switch(
         effective["recompute_granularity"] = UNKNOWN
         return
     written = settings.get("recompute_granularity")
+    if written is not None and isinstance(written.value, str) and written.value not in VALUES["recompute_granularity"]:
+        return  # the parser does not take it, whatever stands beside it
     if written is not None and written.value not in (None, UNKNOWN, "selective"):
         reason = "has no effect: beside recompute_activations, Megatron-LM always takes selective"
         yield ignored("settings-ignored", written, reason, source=f"{ARGUMENTS}#L607-L608", help="delete it")

@@ -25,7 +25,7 @@ from ..reader import Document, Reader
 from ..shell.flags import Word, take_apart
 from ..shell.overrides import override
 from . import Reading
-from .launch_script import is_command_line, of_flags, of_overrides
+from .launch_script import NEEDED, is_command_line, of_flags, of_overrides
 
 _NEEDLES = re.compile(
     rf"--(?:[\w-]*{WORD}|{spelled(WORDLESS)})"
@@ -40,9 +40,6 @@ _SEVERAL = re.compile(r"\s--")
 _TALK = re.compile(
     r"add_argument|argument|option|print\w*|warn\w*|info|debug|error|critical|log\w*|fail|skip|raises|\w*(?:Error|Exception)"
 )
-
-#: What full recomputation needs beside it.
-_NEEDED = ("recompute_method", "recompute_num_layers")
 
 
 #: The words of a command line, each with the name of the variable that it comes from whole, if it does.
@@ -62,10 +59,9 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
         site
         for node in nodes
         if not _is_talk(node.node, parents)
-        for words in (
-            _of_list(python, node) if isinstance(node.node, (ast.List, ast.Tuple)) else _of_text(python, node)
-        )
-        for site in _sites(python, words, python.span(node.node), reader)
+        for listed in [isinstance(node.node, (ast.List, ast.Tuple))]
+        for words in (_of_list(python, node) if listed else _of_text(python, node))
+        for site in _sites(python, words, python.span(node.node), reader, listed=listed)
     ]
     return Reading(sites, []) if sites else None
 
@@ -150,17 +146,13 @@ def _words(python: Python, node: ast.AST, text: str) -> Iterator[tuple[Word, str
         yield Word(word, place), ""
 
 
-def _sites(python: Python, words: _Words, anchor: Span, reader: Reader) -> Iterator[Site]:
+def _sites(python: Python, words: _Words, anchor: Span, reader: Reader, *, listed: bool) -> Iterator[Site]:
     line = take_apart(words)
-    if not is_command_line(line, reader.modules(python.path)):
+    if not is_command_line(line, reader.modules(python.path), listed=listed):
         return
     start = anchor._replace(end_line=anchor.line, end_column=anchor.column)
-    for site in of_flags(line, start, python.path, reader):
-        if site.effective.get("recompute_granularity") == "full" and line.complete and not site.closed:
-            for name in _NEEDED:
-                if name not in site.settings and not re.search(name.replace("_", "[-_]"), python.text):
-                    site.effective[name] = None
-        yield site
+    unnamed = frozenset(name for name in NEEDED if not re.search(spelled((name,)), python.text))
+    yield from of_flags(line, start, python.path, reader, unnamed if line.complete else frozenset())
     overrides = [found for word, _ in words if (found := override(word)) is not None]
     keys = [(one.path, one.setting.name) for one in overrides]
     if len(set(keys)) == len(keys):  # else they are alternatives, and no one command's

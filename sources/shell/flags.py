@@ -131,6 +131,9 @@ SWITCHES = frozenset(
     }
 )
 
+#: What people write behind a switch that takes no value.
+BOOLEANS = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False, "1": True, "0": False}
+
 #: Flags that always take one.
 _VALUED = SCALARS
 
@@ -139,7 +142,7 @@ _VALUED = SCALARS
 _OTHERS = re.compile(r"precompute|recompute_(?:vision|old|log|logprob|loss)|rl_kv_cache")
 
 #: Variables that are named so hold flags and not the value of one.
-_HOLDS_FLAGS = re.compile(
+HOLDS_FLAGS = re.compile(
     r"(?:^@$|ARGS?|OPTS?|OPTIONS?|FLAGS?|PARAMS?|EXTRA|CMD|COMMAND|OVERRIDES?)(?:_|$|\d)|args|opt", re.I
 )
 
@@ -163,6 +166,8 @@ class Line(NamedTuple):
     complete: bool
     #: The text of every word, of a Python file in an unknown folder its name; empty where it is unknown.
     texts: tuple[str, ...] = ()
+    #: The variables that flags could come from, where it is not complete; empty for one without a name.
+    hidden: tuple[str, ...] = ()
 
 
 def take_apart(words: Iterable[tuple[Word, str]]) -> Line:
@@ -174,7 +179,7 @@ def take_apart(words: Iterable[tuple[Word, str]]) -> Line:
     flags: list[Flag] = []
     others: list[Word] = []
     texts: list[str] = []
-    complete = True
+    hidden: list[str] = []
     current: list[Word] | None = None
     for word, variable in words:
         texts.append(word.text or _program(word.shape))
@@ -193,10 +198,10 @@ def take_apart(words: Iterable[tuple[Word, str]]) -> Line:
             continue
         if word.text is None:
             takes = current is not None and not current and flags[-1].name not in SWITCHES
-            if takes and not _HOLDS_FLAGS.search(variable):
+            if takes and not HOLDS_FLAGS.search(variable):
                 current.append(word)  # type: ignore[union-attr]
             else:
-                complete = False
+                hidden.append(variable)
                 current = None
             continue
         match = word.text.startswith("--") and _FLAG.match(word.text)
@@ -214,7 +219,7 @@ def take_apart(words: Iterable[tuple[Word, str]]) -> Line:
             continue
         current.append(word)
         flags[-1] = flags[-1]._replace(values=tuple(current))
-    return Line(tuple(flags), tuple(others), complete, tuple(texts))
+    return Line(tuple(flags), tuple(others), not hidden, tuple(texts), tuple(hidden))
 
 
 def _program(shape: str) -> str:

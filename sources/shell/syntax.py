@@ -285,6 +285,7 @@ class Parser:
             self._close("}")
         else:
             name = "" if rest != ":?" else name
+            array = array or self.text.startswith(("@", "*"), start + 2)
             self.word("}")
             self._close("}")
         self.depth -= 1

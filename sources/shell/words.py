@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from .syntax import MAX_WORDS, Assign, Event, Parser, Piece, Simple, Variable, Word, literal
+from .sourced import Script
+from .syntax import MAX_WORDS, Assign, Event, Piece, Simple, Variable, Word, literal
 
 #: Branches that are followed one by one in one script; beyond that, what they assign is unknown.
 _MAX_BRANCHES = 48
@@ -181,7 +182,7 @@ class World:
                 return (Field(pieces, True),)
             # an empty default is a placeholder for what the environment is to bring
         if value is None:
-            return (Field((Piece(None, part.start, part.end, part.name or "@"),)),)
+            return (Field((Piece(None, part.start, part.end, part.name or "@" * part.array),)),)
         return value.fields if part.array or not value.array else value.fields[:1]
 
     def _text(self, word: Word, depth: int = 0) -> Iterator[Piece]:
@@ -263,21 +264,14 @@ def split(field: Field) -> list[Field]:
     return [Field(tuple(pieces), field.expanded) for pieces in found if pieces]
 
 
-def commands(text: str, interesting: re.Pattern[str], *, makefile: bool = False) -> list[Command]:
-    """Every command of a script that is given a word matching ``interesting``, with its words.
+def commands(script: Script, interesting: re.Pattern[str]) -> list[Command]:
+    """Every command of a script that is given a word of its own matching ``interesting``, with its words.
 
     Where the branches of an ``if`` or a ``case`` assign such words, the script is followed once along each of them, and
     what the branches of another ``if`` assign is unknown meanwhile: whether two conditions hold together cannot be
     told. Arrays with such words that no command here is given come last, as commands without a name.
     """
-    events: list[Event] = []
-    if makefile:
-        from .makefile import read
-
-        read(text, events)
-    else:
-        Parser(text, events).script()
-
+    text, events = script.text, script.events
     carriers = _carriers(text, events, interesting)
     candidates = [
         event
@@ -297,8 +291,15 @@ def commands(text: str, interesting: re.Pattern[str], *, makefile: bool = False)
     for branch in sorted(list(worlds)[:_MAX_BRANCHES], key=len, reverse=True):
         _run(followed, asked, branch, interesting, found)
     result = list({(command.start, command.fields): command for command in found.values()}.values())
-    result.extend(_unused(text, events, interesting))
-    return result
+    result.extend(_unused(script, interesting))
+    if len(script.files) == 1:
+        return result
+    return [command for command in result if _is_own(command, script.end, interesting)]
+
+
+def _is_own(command: Command, end: int, interesting: re.Pattern[str]) -> bool:
+    """Whether an interesting word stands in the script itself, which ends at ``end``, and not in what it sources."""
+    return any(field.start < end and interesting.search(field.shape) for field in command.fields)
 
 
 def _reaching(events: list[Event], candidates: list[Simple]) -> list[Event]:
@@ -402,8 +403,9 @@ def _note(
     found[event.start, branch] = Command(tuple(fields), conditional, event.start, event.end)
 
 
-def _unused(text: str, events: list[Event], interesting: re.Pattern[str]) -> Iterator[Command]:
+def _unused(script: Script, interesting: re.Pattern[str]) -> Iterator[Command]:
     """Flags that are put into a variable which no command here is given: whoever sources the file uses them."""
+    text, events = script.text, script.events
     named = {
         name
         for event in events
