@@ -9,6 +9,10 @@ from collections.abc import Iterator
 from ..sources.python.query import Names, Path, last_name, names_in, path_of, unwrapped
 from ..sources.python.tree import Scope
 
+#: What a training begins with: Megatron-Bridge validates the configuration that it is given (below
+#: src/megatron/bridge/training: pretrain.py#L75, finetune.py#L54, config.py#L1401 and #L2032, at 067f987df).
+_BEGINS = frozenset({"pretrain", "finetune"})
+
 #: Functions and methods that validate what they are given or called on, and those whose names say so.
 _VALIDATORS = frozenset({"finalize", "validate", "__post_init__", "apply_overrides_and_finalize"})
 _VALIDATES = re.compile(r"_*(?:re_?)?(?:validate|finalize)(?:_\w*)?|_*validated?_\w+")
@@ -68,7 +72,7 @@ def validated_later(target: ast.Attribute, scope: Scope, names: Names, more: tup
             called_on = names_in(node.func)
             if (called_on | given) & roots or ("self" in roots and "super" in called_on):
                 return True
-        elif given & roots and _makes_configuration(node.func):
+        elif given & roots and (_makes_configuration(node.func) or last_name(node.func) in _BEGINS):
             return True
     return False
 

@@ -22,7 +22,7 @@ from ..model import Site, Span
 from ..python.query import last_name
 from ..python.tree import Node, Python
 from ..reader import Document, Reader
-from ..shell.flags import Word, take_apart
+from ..shell.flags import HOLDS_FLAGS, Word, take_apart
 from ..shell.overrides import override
 from . import Reading
 from .launch_script import NEEDED, is_command_line, of_flags, of_overrides
@@ -31,8 +31,13 @@ _NEEDLES = re.compile(
     rf"--(?:[\w-]*{WORD}|{spelled(WORDLESS)})"
     rf"|[\w.]\.(?:\w*{WORD}_\w+|{'|'.join(WORDLESS)}|activations_checkpoint_\w+)="
 )
-_PROGRAM = re.compile(r"(?:\S+=\S*\s+)*(?:--|python|torchrun|accelerate\s|deepspeed\s|megatron\s|\S*/python)")
+_PROGRAM = re.compile(
+    r"(?:\S+=\S*\s+)*(?:--|python|torchrun|accelerate\s|deepspeed\s|megatron\s|\S*/python|[+~]*[\w@/-]+(?:\.[\w@/-]+)+=\S)"
+)
+_OVERRIDES = re.compile(r"[+~]*[\w@/-]+(?:\.[\w@/-]+)+=\S*$")
 _UNKNOWN = "\0"
+#: What a command line may begin with: blanks, and placeholders for flags.
+_BEFORE = f" \t\r\n\\{_UNKNOWN}"
 #: A string with a flag behind other words is a command line, or a part of one, by itself.
 _SEVERAL = re.compile(r"\s--")
 
@@ -97,8 +102,12 @@ def _of_list(python: Python, here: Node) -> Iterator[_Words]:
                     span = span._replace(column=span.column + at, end_column=span.column + at + len(text))
             words.append((Word(text, span), ""))
         else:
-            spread = isinstance(item, ast.Starred)
-            words.append((Word(None, span, True), "args" if spread else last_name(item)))
+            shape, names = _shape(item)
+            if isinstance(item, ast.Starred):
+                spread = last_name(item.value)
+                names = [spread if HOLDS_FLAGS.search(spread) else "args"]
+            whole = shape == _UNKNOWN or not isinstance(item, ast.JoinedStr)
+            words.append((Word(None, span, True, shape), names[0] if whole and names else ""))
     if any(word.text and _SEVERAL.search(word.text) for word, _ in words):
         return  # command lines, one by one, or lines of text
     yield words
@@ -108,30 +117,44 @@ def _of_text(python: Python, here: Node) -> Iterator[_Words]:
     node = here.node
     if isinstance(here.parent, ast.JoinedStr):
         return
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        text = node.value
-    elif isinstance(node, ast.JoinedStr):
-        text = "".join(
-            part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else _UNKNOWN
-            for part in node.values
-        )
-    else:
+    if not isinstance(node, ast.JoinedStr) and not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
         return
+    text, names = _shape(node)
     if isinstance(here.parent, (ast.List, ast.Tuple)) and not _SEVERAL.search(text):
         return  # a word of a command line
-    if not _NEEDLES.search(text) or not _PROGRAM.match(text.lstrip()) or (" " not in text.strip() and "=" not in text):
+    if _OVERRIDES.match(text.strip()) and not isinstance(here.parent, (ast.Call, ast.AugAssign)):
+        return  # one override by itself may be anything
+    if (
+        not _NEEDLES.search(text)
+        or not _PROGRAM.match(text.lstrip(_BEFORE))
+        or (" " not in text.strip() and "=" not in text)
+    ):
         return
-    yield list(_words(python, node, text))
+    yield list(_words(python, node, text, iter(names)))
 
 
-def _words(python: Python, node: ast.AST, text: str) -> Iterator[tuple[Word, str]]:
-    """The words of a string, each where the source has it."""
+def _shape(node: ast.expr) -> tuple[str, list[str]]:
+    """The text of a string with a NUL for each placeholder, and what the placeholders name; that of a name alone."""
+    if not isinstance(node, ast.JoinedStr):
+        text = node.value if isinstance(node, ast.Constant) else None
+        return (text, []) if isinstance(text, str) else (_UNKNOWN, [last_name(node)])
+    text, names = "", []
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            names.append(last_name(part.value))
+        text += str(part.value) if isinstance(part, ast.Constant) else _UNKNOWN
+    return text, names
+
+
+def _words(python: Python, node: ast.AST, text: str, names: Iterator[str]) -> Iterator[tuple[Word, str]]:
+    """The words of a string, each where the source has it; ``names`` are those of its placeholders."""
     whole = python.span(node)
     line, column = whole.line, whole.column
     for match in re.finditer(r"\S+", text):
         word = match.group().strip("\\")
         if _UNKNOWN in word:
-            yield Word(None, whole, True), "args" if word == _UNKNOWN else ""
+            inside = [next(names, "") for _ in range(word.count(_UNKNOWN))]
+            yield Word(None, whole, True, word), inside[0] if word == _UNKNOWN else ""
             continue
         if not word:
             continue
@@ -152,8 +175,15 @@ def _sites(python: Python, words: _Words, anchor: Span, reader: Reader, *, liste
         return
     start = anchor._replace(end_line=anchor.line, end_column=anchor.column)
     unnamed = frozenset(name for name in NEEDED if not re.search(spelled((name,)), python.text))
-    yield from of_flags(line, start, python.path, reader, unnamed if line.complete else frozenset())
+    if any(_comes_from_elsewhere(name, python.text) for name in line.hidden):
+        unnamed = frozenset()
+    yield from of_flags(line, start, python.path, reader, unnamed)
     overrides = [found for word, _ in words if (found := override(word)) is not None]
     keys = [(one.path, one.setting.name) for one in overrides]
     if len(set(keys)) == len(keys):  # else they are alternatives, and no one command's
         yield from of_overrides(line, overrides, start, python.path, reader)
+
+
+def _comes_from_elsewhere(name: str, text: str) -> bool:
+    """Whether what a placeholder or an item of a list stands for is not put together in the file."""
+    return not name or re.search(rf"^\s*{re.escape(name)}\s*(?:\+|:[^=\n]*)?=", text, re.MULTILINE) is None

@@ -166,7 +166,7 @@ class Line(NamedTuple):
     complete: bool
     #: The text of every word, of a Python file in an unknown folder its name; empty where it is unknown.
     texts: tuple[str, ...] = ()
-    #: The variables that flags could come from, where it is not complete; empty for one without a name.
+    #: What flags could come from where it is not complete: names of variables, empty for what has none.
     hidden: tuple[str, ...] = ()
 
 
@@ -179,6 +179,7 @@ def take_apart(words: Iterable[tuple[Word, str]]) -> Line:
     flags: list[Flag] = []
     others: list[Word] = []
     texts: list[str] = []
+    complete = True
     hidden: list[str] = []
     current: list[Word] | None = None
     for word, variable in words:
@@ -201,7 +202,9 @@ def take_apart(words: Iterable[tuple[Word, str]]) -> Line:
             if takes and not HOLDS_FLAGS.search(variable):
                 current.append(word)  # type: ignore[union-attr]
             else:
-                hidden.append(variable)
+                complete = False
+                if variable or not current:  # else it is another value, such as $(seq 8)
+                    hidden.append(variable)
                 current = None
             continue
         match = word.text.startswith("--") and _FLAG.match(word.text)
@@ -219,7 +222,7 @@ def take_apart(words: Iterable[tuple[Word, str]]) -> Line:
             continue
         current.append(word)
         flags[-1] = flags[-1]._replace(values=tuple(current))
-    return Line(tuple(flags), tuple(others), not hidden, tuple(texts), tuple(hidden))
+    return Line(tuple(flags), tuple(others), complete, tuple(texts), tuple(hidden))
 
 
 def _program(shape: str) -> str:

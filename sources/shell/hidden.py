@@ -19,17 +19,29 @@ class Hidden:
 
     def __init__(self, events: list[Event]) -> None:
         self._given: dict[str, list[Assign]] = {}
+        #: The variables that are used as what they hold at first: no environment has arrays.
+        self._plain: set[str] = set()
         for event in events:
             if isinstance(event, Assign):
                 self._given.setdefault(event.name, []).append(event)
-        self._runs_more = any(isinstance(event, Simple) and self._may_assign(event) for event in events)
+            for word in event.words:
+                self._plain.update(
+                    part.name
+                    for part in word
+                    if isinstance(part, Variable) and not (part.array and part.default is None)
+                )
+        commands = [event for event in events if isinstance(event, Simple)]
+        #: Whether other files are run that are not read here, and whether these or others may assign anything.
+        self._sources = any(literal(event.words[0]) in ("source", ".") for event in commands)
+        self._runs_more = self._sources or any(map(self._assigns, commands))
         self._answers: dict[str, bool] = {}
 
     def __contains__(self, name: object) -> bool:
         """Whether the variable may hold flags that the script does not show.
 
-        So does one that the script gives no value (the environment does), one that gets what a program prints or what
-        the script is called with, and one that is empty until another file fills it. What an ``if`` assigns is shown.
+        So does one that the caller of the script is to give, by an argument or in the environment, one that gets what a
+        program prints, and one that is empty until something else fills it. What an ``if`` assigns is shown. So is what
+        a file that could not be read says of the model or the machine, as far as the script says the rest.
         """
         if not isinstance(name, str) or not name:
             return True
@@ -39,11 +51,10 @@ class Hidden:
             known = self._answers[name] = self._ask(name)
         return known
 
-    def _may_assign(self, event: Simple) -> bool:
-        """Whether a command runs what is not in the script, which may give any variable a value."""
-        name = literal(event.words[0])
-        if name != "eval":
-            return name in ("source", ".")
+    def _assigns(self, event: Simple) -> bool:
+        """Whether ``eval`` runs what is not in the script, or an assignment."""
+        if literal(event.words[0]) != "eval":
+            return False
         first = next((part for word in event.words[1:] for part in word if getattr(part, "text", None) != ""), None)
         if isinstance(first, Variable):
             return first.name not in self._given
@@ -52,10 +63,14 @@ class Hidden:
     def _ask(self, name: str) -> bool:
         given = self._given.get(name)
         if given is None:
-            return True
+            return name == "@" or name.isdigit() or (not self._sources and name in self._plain)
         if self._runs_more and any(map(_is_empty, given)):
             return True
-        return any(self._hides(word, name) for event in given for word in event.words)
+        return any(
+            self._hides(word, name) and not (before and _TAKES.match(literal(before)))
+            for event in given
+            for before, word in zip(((), *event.words), event.words, strict=False)
+        )
 
     def _hides(self, word: Word, name: str) -> bool:
         parts = [part for part in word if not (isinstance(part, Piece) and part.text == "")]
@@ -69,6 +84,10 @@ class Hidden:
             elif alone and part.text is None:
                 return True
         return False
+
+
+#: A flag that is given its value by the next word.
+_TAKES = re.compile(r"--?[A-Za-z][\w-]*$")
 
 
 def _is_empty(event: Assign) -> bool:

@@ -38,7 +38,8 @@ class Field(NamedTuple):
     @property
     def variable(self) -> str:
         """The variable that it is the value of, if it is unknown and nothing else."""
-        return self.pieces[0].variable if len(self.pieces) == 1 else ""
+        pieces = [piece for piece in self.pieces if piece.text != ""]  # quotes have none
+        return pieces[0].variable if len(pieces) == 1 else ""
 
     @property
     def text(self) -> str | None:

@@ -72,12 +72,18 @@ def test_what_is_sourced_runs_the_command(lint) -> None:
         'source "\0"',
     ],
 )
-def test_only_files_of_the_project_are_followed(lint, tmp_path: Path, command: str) -> None:
-    (tmp_path.parent / "outside.sh").write_text("MODEL_ARGS=(--num-layers 4)\n")
-    if not (tmp_path / "link.sh").is_symlink():
-        os.symlink(tmp_path.parent / "outside.sh", tmp_path / "link.sh")
-    files = {"pyproject.toml": "", "m.sh": MODEL, "run.sh": f"{command}\n{RUN}"}
-    assert lint(files, ["run.sh"]) == []
+def test_only_files_of_the_project_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    for path in (tmp_path / "outside.sh", project / "m.sh"):
+        path.write_text(MODEL)
+    (project / "pyproject.toml").touch()
+    os.symlink(tmp_path / "outside.sh", project / "link.sh")
+    reading = launch_script.read(Document("run.sh", f"{command}\n{RUN}".encode()), Reader())
+    assert reading is not None
+    (site,) = reading.sites
+    assert "hidden_size" not in site.settings and not site.closed
 
 
 def test_a_circle_and_a_long_chain_come_to_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,6 +107,10 @@ class TestWhatNothingNames:
             "# --recompute-num-layers 1\nif [ $A ]; then O=--a; fi\npython t.py $O {}\n",
             "BATCH=$4\nif [ $A ]; then O=--a; fi\npython t.py --batch $BATCH $O {}\n",
             "if [ $A ]; then O=--a; fi\npython t.py --use-checkpoint-args $O {}\n",
+            "source $MODELS/m.sh\npython t.py ${MODEL_ARGS[@]} {}\n",
+            "python t.py ${EVAL_ARGS[@]} {}\n",
+            "python t.py --sizes 1 2 $(seq 16 8 256) {}\n",
+            "N=$(nproc)\nA=(--nodes $N)\nif [ $B ]; then A+=(--b); fi\npython t.py ${A[@]} {}\n",
         ],
     )
     def test_is_absent(self, lint, script: str) -> None:
@@ -112,6 +122,10 @@ class TestWhatNothingNames:
             'python t.py "$@" {}\n',
             'python t.py "${@:2}" {}\n',
             "python t.py $1 {}\n",
+            "python t.py --sizes 1 2 $1 {}\n",
+            "python t.py --sizes 1 2 ${1:-} {}\n",
+            'python t.py "${EXTRA[@]:-}" {}\n',
+            "O=()\nsource x.sh\npython t.py ${O[@]} {}\n",
             "python t.py $EXTRA {}\n",
             "EXTRA=$OTHER\npython t.py $EXTRA {}\n",
             "EXTRA=$(python flags.py)\npython t.py $EXTRA {}\n",
