@@ -63,7 +63,7 @@ RULES = {
         Rule("RCL203", "no-effect", "warning", "site"),
         Rule("RCL204", "redundant-override", "warning", "site"),
         Rule("RCL205", "duplicate-key", "error", "reading"),
-        Rule("RCL206", "misspelled-key", "error", "site"),
+        Rule("RCL206", "misspelled-key", "error", "site reading"),
         Rule("RCL207", "repeated-module", "warning", "site"),
         Rule("RCL208", "deprecated-key", "warning", "site reading"),
         Rule("RCL209", "settings-ignored", "warning", "site reading"),
