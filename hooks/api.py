@@ -57,7 +57,7 @@ def lint_paths(
 
     Returns:
         The diagnostics by file and place, where lines and columns count from 1; how many files and sites they were
-        found in; and in ``unread`` the files with recompute settings of no known framework, in which nothing was
+        found in; and in ``unread`` the files with recompute settings of an unknown framework, in which nothing was
         checked. ``ok`` is true where there is neither a diagnostic nor such a file.
 
     Raises:
@@ -129,6 +129,8 @@ def _configurations(arguments: Mapping[str, Any]) -> Configurations:
     if config is not None and isolated:
         raise UsageError("config names a configuration file, and isolated says to read none")
     overrides = {name: getattr(checked, name) for name in given}
+    if "mcore" in given:
+        overrides["mcore_by"] = "mcore"
     return Configurations(overrides, None if config is None else os.fspath(config), isolated=isolated)
 
 

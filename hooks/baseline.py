@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..lint_rules.registry import RULES
+from ..schemas.reading import read
 from ..sources.text import reason_of
 from .diagnostics import Diagnostic
 from .options import UsageError
@@ -69,7 +70,7 @@ def new(
     lines: Mapping[str, list[str]],
     is_wanted: Callable[[str, str], bool],
 ) -> tuple[list[Diagnostic], tuple[str, ...]]:
-    """The findings that no baseline lists, and what to say of baselines that list findings which are gone.
+    """The findings that no baseline lists, and messages about baselines that list findings which are gone.
 
     Args:
         diagnostics: the findings.
@@ -86,7 +87,7 @@ def new(
     gone = {name: baseline.gone(baseline_of, is_wanted) for name, baseline in baselines.items()}
     return found, tuple(
         f"{name} lists {count} finding{'s' * (count != 1)} that {'are' if count != 1 else 'is'} gone: "
-        f"write it anew with --write-baseline {name}"
+        f"update it with --write-baseline {name}"
         for name, count in gone.items()
         if count
     )
@@ -114,11 +115,12 @@ def _relative(path: str, folder: str) -> str:
 
 def _read(path: str) -> list[tuple[str, str, str]]:
     try:
-        with open(path, encoding="utf-8") as stream:
-            content: Any = json.load(stream)
+        content: Any = json.loads(read(path))
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {reason_of(error)}; --write-baseline {path} makes it") from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise UsageError(f"{path}: invalid JSON: it is nested too deeply") from None
+    except (ValueError, MemoryError) as error:
         raise UsageError(f"{path}: invalid JSON: {error}") from None
     try:
         if content["version"] != _VERSION:

@@ -10,8 +10,11 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from .. import __version__  # pyrefly: ignore[missing-module-attribute]  # the package is mapped from folders
+from ..sources.files import kind_of
+from ..sources.visible import visible
 
 _EPILOG = "'recompute-lint PATHS' is short for 'recompute-lint check PATHS'."
 
@@ -23,9 +26,17 @@ COMMANDS = {
     "contract": "what a megatron-core release allows, what changed, or a contract from a source tree",
     "compat": "a table of recipes and megatron-core releases",
     "smoke": "does a small model with the recipe's settings run? (needs the extra smoke)",
+    "advise": "will it fit, and which recomputation is the cheapest that does? (needs the extra smoke)",
     "bench": "what does recomputation save and cost? (needs the extra smoke)",
     "server": "findings and fixes in an editor (needs the extra lsp)",
 }
+
+
+class _Parser(argparse.ArgumentParser):
+    """Shows words of the command line, which may be names of files, as they can be shown."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(visible(message))
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -48,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         0 when there is nothing to report, 1 when there is, 2 when the command could not run.
     """
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    arguments = [_as_path(argument) for argument in (sys.argv[1:] if argv is None else argv)]
     # Trees of syntax are many objects at a time, and looking for cycles among them finds none: do it less often.
     gc.set_threshold(50_000)
     try:
@@ -59,6 +70,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         # whoever reads our output has seen enough; keep Python from complaining about it at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+
+
+def _as_path(argument: str) -> str:
+    """A file to lint whose name reads like an option, as a path that does not: pre-commit and globs name any file."""
+    if not argument.startswith("-") or not kind_of(argument) or not os.path.lexists(argument):
+        return argument
+    return os.path.join(os.curdir, argument)
 
 
 def _run(arguments: list[str]) -> int:
@@ -76,9 +94,7 @@ def _run(arguments: list[str]) -> int:
     else:
         arguments = arguments[1:]
     module = load(command)
-    parser = argparse.ArgumentParser(
-        prog=f"recompute-lint {command}", description=module.__doc__, formatter_class=_Formatter
-    )
+    parser = _Parser(prog=f"recompute-lint {command}", description=module.__doc__, formatter_class=_Formatter)
     module.add_arguments(parser)
     namespace = parser.parse_args(arguments)
     return module.run(namespace)

@@ -21,7 +21,7 @@ class Contracts:
     def __init__(self, configurations: Configurations, *, cache: bool = False) -> None:
         self._configurations = configurations
         self._cache = cache
-        self._choices: dict[tuple[str, str], Choice] = {}
+        self._choices: dict[tuple[str, str, str], Choice] = {}
         self._roots: dict[str, str] = {}
 
     def for_file(self, path: str) -> Choice:
@@ -34,14 +34,15 @@ class Contracts:
         root = self._roots.get(folder)
         if root is None:
             root = self._roots[folder] = project_root(folder)
-        requested = self._configurations.for_file(path).mcore
-        choice = self._choices.get((requested, root))
+        options = self._configurations.for_file(path)
+        request = (options.mcore, options.mcore_by, root)
+        choice = self._choices.get(request)
         if choice is None:
-            made = choose(requested, root, cache=self._cache)
+            made = choose(options.mcore, root, cache=self._cache, by=options.mcore_by)
             # projects that use the same release share its contract, and its verdicts
             known = [choice.contract for choice in self._choices.values()]
             shared = next((contract for contract in known if contract == made.contract), made.contract)
-            choice = self._choices[requested, root] = made._replace(contract=shared)
+            choice = self._choices[request] = made._replace(contract=shared)
         return choice
 
     def modules(self, path: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from ..lint_rules.wording import shown
 from ..sources.keys import RECOMPUTE_KEYS
 from ..sources.model import UNKNOWN, Site
-from .output.visible import visible
+from ..sources.visible import visible
 
 
 def as_data(site: Site, defaults: dict[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def as_data(site: Site, defaults: dict[str, Any], facts: Mapping[str, Any]) -> d
             value = site.effective[name]
             setting = site.origin(name)
             known = value is not UNKNOWN
-            unwritten = "stated as a fact" if name in facts else f"set by {site.dialect}"
+            unwritten = "from --facts or --model" if name in facts else f"set by {site.dialect}"
             origin = f"{setting.span.path}:{setting.span.line}" if setting else unwritten
             if setting and setting.name != name:
                 origin = f"{site.dialect}, from {setting.name} at {origin}"
@@ -56,9 +56,9 @@ def as_data(site: Site, defaults: dict[str, Any], facts: Mapping[str, Any]) -> d
 def as_text(site: Mapping[str, Any]) -> str:
     """The lines that ``show`` prints of what :func:`as_data` made."""
     kind = (
-        "a field not listed has megatron-core's default"
+        "defaults known: a field not listed has megatron-core's default"
         if site["closed"]
-        else "a field not listed comes from elsewhere"
+        else "defaults partial: a field not listed comes from elsewhere"
     )
     rows = [f"{site['file']}  {site['site'] or '(whole file)'}  [{site['dialect']}; {kind}]"]
     width = max([len(entry["field"]) for entry in site["settings"]], default=0)
@@ -68,5 +68,5 @@ def as_text(site: Mapping[str, Any]) -> str:
         rows.append(f"  {entry['field']:{width}}  {value:{value_width}}  {entry['origin']}")
     rows.extend(f"  {entry['key']} {entry['reason']}  {entry['origin']}" for entry in site["dropped"])
     if not site["settings"]:
-        rows.append("  nothing that is known")
+        rows.append("  no known settings")
     return "\n".join(map(visible, rows)) + "\n"

@@ -12,13 +12,14 @@ from ..lint_rules.check import check
 from ..schemas.choose import Choice
 from ..sources import dialects, facts, keys
 from ..sources.files import kind_of, matches_any, walk
-from ..sources.model import Finding, Site, Span
+from ..sources.model import Finding, Site, Span, TooMuch
 from ..sources.reader import Document, Reader
-from ..sources.text import is_utf16, read_bytes, too_deep
+from ..sources.text import is_utf16, read_bytes, too_large
 from .contracts import Contracts
 from .diagnostics import Raw
 from .options import Configurations, Options
 from .report import Report, Reporter
+from .trouble import guarded
 
 
 class Content(NamedTuple):
@@ -45,7 +46,14 @@ class Part(NamedTuple):
     read_as: list[str]
     #: The first recompute setting of each YAML file that no dialect recognized.
     unread: list[Span]
+    #: By path, what the files were that findings with a fix are in.
+    contents: dict[str, bytes]
 
+
+#: What is looked at of one file. There are some dozen recompute modules; and nobody puts a thousand mistakes right.
+_MOST_SITES = 1000
+_MOST_ITEMS = 1000
+_MOST_FINDINGS = 1000
 
 #: From this many files on, several processes share the work; fewer recipes are read as soon by one.
 _MANY = 150
@@ -73,6 +81,7 @@ class Linter:
         self._contracts = contracts or Contracts(configurations)
         self._reader = reader or Reader(self._contracts.modules)
         self._reporter = reporter or Reporter(configurations, self._contracts)
+        self._linted: Document | None = None
 
     def contract(self, path: str) -> Choice:
         """The contract for the file at ``path``; see :class:`Contracts`."""
@@ -93,6 +102,14 @@ class Linter:
         for path, content in given.items():
             self._reader.put(path, content)
 
+    def forget_files(self) -> None:
+        """Read anew whatever is asked for next."""
+        self._reader = Reader(self._contracts.modules)
+
+    def named(self) -> frozenset[str]:
+        """The files that those linted so far have named as their parents, since the last :meth:`forget_files`."""
+        return frozenset(self._reader.named)
+
     def sites(self, path: str, data: bytes | None = None) -> tuple[list[Site], list[Finding]]:
         """The sites of a file, and what is wrong with the file itself.
 
@@ -100,12 +117,17 @@ class Linter:
             path: the file.
             data: its content; None to read it.
         """
-        content = self._look(path, data)
-        return content.sites, content.problems
+        sites: list[Site] = []
+        problems: list[Finding] = []
+        with guarded(path, problems):
+            content = self._look(path, data)
+            sites = content.sites
+            problems.extend(content.problems)
+        return sites, problems
 
     def _look(self, path: str, data: bytes | None) -> Content:
         """Read a file, as far as it may have anything to check."""
-        content = read_bytes(path) if data is None else data
+        content = read_bytes(path) if data is None else too_large(path, data) or data
         if isinstance(content, Finding):
             return Content([], [content])
         options = self._configurations.for_file(path)
@@ -115,12 +137,10 @@ class Linter:
         concerns = keys.concerns(searched, kind, options.extend_recompute_keys, lambda: self._contracts.modules(path))
         if not candidates and not concerns:
             return Content([], [])
-        document = self._reader.linted(path, content)
-        try:
-            reading = dialects.read(document, self._reader, candidates, forced=bool(options.dialect))
-        except RecursionError:
-            return Content([], [too_deep(path)])
+        document = self._linted = self._reader.linted(path, content)
+        reading = dialects.read(document, self._reader, candidates, forced=bool(options.dialect))
         sites = [facts.close_with(site, dict(options.facts), options.model) for site in reading.sites]
+        _bound(sites)
         found = Content(sites, reading.problems, document if concerns else None)
         if kind != "yaml":
             return found
@@ -143,10 +163,7 @@ class Linter:
         extras = python_check.Extras(
             options.extend_recompute_keys, options.extend_validators, options.parameter_defaults
         )
-        try:
-            yield from list(python_check.check(document, choice, extras))
-        except RecursionError:
-            yield too_deep(document.path)
+        yield from python_check.check(document, choice, extras)
 
     def options_for(self, path: str) -> Options:
         """The options that hold for the file at ``path``."""
@@ -175,7 +192,10 @@ class Linter:
         sites = 0
         linted_against: dict[str, None] = {}
         unread: list[Span] = []
+        contents: dict[str, bytes] = {}
         for part in self._parts(paths, given):
+            for path, content in part.contents.items():
+                _note(contents, path, content)
             unread.extend(part.unread)
             found.extend(part.found)
             sites += part.sites
@@ -184,8 +204,8 @@ class Linter:
                 for line in part.read_as:
                     verbose(line)
                 for path, line, *_ in part.unread:
-                    verbose(f"{path}:{line}: recompute settings of no known framework; --dialect says whose they are")
-        report = self._reporter.report(found, paths, given)
+                    verbose(f"{path}:{line}: recompute settings of an unknown framework; --dialect sets it")
+        report = self._reporter.report(found, paths, {**contents, **given})
         return report._replace(sites=sites, linted_against=tuple(linted_against), unread=tuple(unread))
 
     def _parts(self, paths: list[str], given: Mapping[str, bytes]) -> Iterable[Part]:
@@ -204,29 +224,66 @@ class Linter:
         read_as: list[str] = []
         linted_against: dict[str, None] = {}
         unread: list[Span] = []
+        contents: dict[str, bytes] = {}
         count = 0
         for path in paths:
-            content = self._look(path, given.get(path))
-            sites, text = content.sites, content.text
-            count += len(sites)
-            if content.unread is not None:
-                unread.append(content.unread)
-            if sites:
-                places = ", ".join(site.path or "the whole file" for site in sites)
-                read_as.append(f"{path}: {sites[0].dialect}, {places}")
-            anchor = sites[0].anchor if sites else Span(path, 1, 1, 1, 1)
-            found.extend(Raw(path, anchor, problem) for problem in content.problems)
-            if not sites and text is None:
-                continue
-            options = self.options_for(path)
-            choice = self.contract(path)
-            linted_against[f"megatron-core {choice.contract.version}, {choice.reason}"] = None
-            if text is not None:
-                found.extend(Raw(path, anchor, finding) for finding in self._in_text(text, options))
-            for site in sites:
-                findings = check(site, choice.contract, options.te or None)
-                found.extend(Raw(site.file, site.anchor, finding) for finding in findings)
-        return Part(found, count, list(linted_against), read_as, unread)
+            raws: list[Raw] = []
+            problems: list[Finding] = []
+            with guarded(path, problems):
+                content = self._examine(path, given.get(path), raws)
+                sites = content.sites
+                count += len(sites)
+                if content.unread is not None:
+                    unread.append(content.unread)
+                if sites:
+                    places = ", ".join(site.path or "the whole file" for site in sites)
+                    read_as.append(f"{path}: {sites[0].dialect}, {places}")
+                if sites or content.text is not None:
+                    choice = self.contract(path)
+                    linted_against[f"megatron-core {choice.contract.version}: {choice.reason}"] = None
+                for home in {raw.finding.span.path for raw in raws if raw.finding.fix is not None}:
+                    own = self._linted
+                    document = own if own is not None and own.path == home else self._reader.document(home)
+                    _note(contents, home, document.content)
+            found.extend(raws[:_MOST_FINDINGS])
+            found.extend(Raw(path, problem.span, problem) for problem in problems)
+        return Part(found, count, list(linted_against), read_as, unread, contents)
+
+    def _examine(self, path: str, data: bytes | None, found: list[Raw]) -> Content:
+        """Append to ``found`` what there is to find in a file."""
+        content = self._look(path, data)
+        sites, text = content.sites, content.text
+        anchor = sites[0].anchor if sites else Span(path, 1, 1, 1, 1)
+        found.extend(Raw(path, anchor, problem) for problem in content.problems)
+        if not sites and text is None:
+            return content
+        options = self.options_for(path)
+        contract = self.contract(path).contract
+        if text is not None:
+            found.extend(Raw(path, anchor, finding) for finding in self._in_text(text, options))
+        if len(found) > _MOST_FINDINGS:
+            raise TooMuch(f"has more than {_MOST_FINDINGS:,} mistakes")
+        for site in sites:
+            findings = check(site, contract, options.te or None)
+            found.extend(Raw(site.file, site.anchor, finding) for finding in findings)
+            if len(found) > _MOST_FINDINGS:
+                raise TooMuch(f"has more than {_MOST_FINDINGS:,} mistakes")
+        return content
+
+
+def _bound(sites: list[Site]) -> None:
+    """Raise :class:`TooMuch` for more sites, or items of a setting, than are looked at."""
+    if len(sites) > _MOST_SITES:
+        raise TooMuch(f"has more than {_MOST_SITES:,} recompute configurations")
+    for site in sites:
+        for name, value in site.effective.items():
+            if isinstance(value, (list, tuple)) and len(value) > _MOST_ITEMS:
+                raise TooMuch(f"has more than {_MOST_ITEMS:,} items in {name}")
+
+
+def _note(contents: dict[str, bytes], path: str, content: bytes) -> None:
+    """Keep the content of a file that is to be fixed; one that was read with two contents is none that can be."""
+    contents[path] = content if contents.get(path, content) == content else b""
 
 
 def _place(path: str, data: bytes, setting: re.Match[bytes]) -> Span:

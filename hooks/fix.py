@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ..sources.files import kind_of
 from ..sources.model import Edit, Finding, Fix, Span
-from ..sources.text import decode, encode, line_starts
+from ..sources.text import LINE_BREAK, decode, encode, line_starts
 from .diagnostics import Diagnostic
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ def apply(text: str, fixes: Iterable[Fix]) -> tuple[str, int]:
 
 
 def _apply(text: str, fixes: Iterable[Fix]) -> tuple[str, list[int]]:
-    """Carry out fixes; one that overlaps another before it is left for the next run.
+    """Carry out fixes; one that overlaps another before it, or whose old text is not there, is left for the next run.
 
     Args:
         text: the content of the file that all fixes are for.
@@ -46,11 +44,15 @@ def _apply(text: str, fixes: Iterable[Fix]) -> tuple[str, list[int]]:
     def bounds(span: Span) -> tuple[int, int]:
         return offset(span.line, span.column), offset(span.end_line, span.end_column)
 
+    def is_there(edit: Edit) -> bool:
+        start, end = bounds(edit.span)
+        return edit.old is None or re.fullmatch(edit.old, LINE_BREAK.sub("\n", text[start:end])) is not None
+
     edits: list[tuple[int, int, str]] = []
     applied = []
     for index, fix in enumerate(fixes):
         wanted = [(*bounds(edit.span), edit.text) for edit in fix.edits]
-        if not any(_overlap(new, old) for new in wanted for old in edits):
+        if all(map(is_there, fix.edits)) and not any(_overlap(new, old) for new in wanted for old in edits):
             edits.extend(wanted)
             applied.append(index)
     for start, end, replacement in sorted(edits, reverse=True):
@@ -63,7 +65,7 @@ def _overlap(left: tuple[int, int, str], right: tuple[int, int, str]) -> bool:
 
 
 def fitted(fix: Fix, lines: list[str]) -> Fix | None:
-    """The fix as the text has it; None where what it replaces is not what its rule took it for.
+    """The fix as the text has it, for no other text; None where what it replaces is not what its rule took it for.
 
     Args:
         fix: what to do.
@@ -79,13 +81,14 @@ def fitted(fix: Fix, lines: list[str]) -> Fix | None:
         span = edit.span
         if (span.line, span.column) > (span.end_line, span.end_column) or span.end_line > len(lines) + 1:
             return None
+        found = _between(span, lines)
         if edit.old is not None:
-            match = re.fullmatch(edit.old, _between(span, lines))
+            match = re.fullmatch(edit.old, found)
             if match is None:
                 return None
             if edit.quoted:
                 edit = edit._replace(text=f"{match['quote']}{edit.text}{match['quote']}")
-        edits.append(edit._replace(old=None, quoted=False))
+        edits.append(edit._replace(old=re.escape(found), quoted=False))
     return fix._replace(edits=tuple(edits))
 
 
@@ -119,20 +122,23 @@ def _between(span: Span, lines: list[str]) -> str:
 
 
 def fixed(
-    diagnostics: Iterable[Diagnostic], content_of: Callable[[str], bytes], *, unsafe: bool
+    diagnostics: Iterable[Diagnostic],
+    contents: Mapping[str, bytes],
+    *,
+    unsafe: bool,
+    failed: Callable[[str, Exception], None] = lambda path, error: None,
 ) -> dict[str, tuple[bytes, int]]:
     """What the files would be with the findings put right.
 
     Args:
         diagnostics: the findings, with their fixes.
-        content_of: gives the bytes of a file.
+        contents: the bytes of the files as they were linted, by path.
         unsafe: whether to carry out fixes that may do something else than what the author meant.
+        failed: told of each file whose fixes fail, and why.
 
     Returns:
         By path, the new content of each file that changes, and how many findings that puts right.
     """
-    from .fix_check import is_sound
-
     by_file: dict[str, list[Diagnostic]] = {}
     for diagnostic in diagnostics:
         fix = diagnostic.fix
@@ -140,27 +146,38 @@ def fixed(
             by_file.setdefault(diagnostic.span.path, []).append(diagnostic)
     results = {}
     for path, found in by_file.items():
-        content = content_of(path)
-        text = decode(path, content)
-        if isinstance(text, Finding):
+        try:
+            result = _fixed(path, found, contents.get(path, b""))
+        except Exception as error:  # the file stays as it is, and the others are fixed
+            failed(path, error)
             continue
-        found, lists = _with_lists_at_once(found)
-        found = [
-            diagnostic._replace(fix=fix)
-            for diagnostic in found
-            if diagnostic.fix is not None and (fix := resolved(diagnostic.fix, text)) is not None
-        ]
-        new, done = _applied(text, found)
-        if not is_sound(path, text, new, done):  # one of them does more than it should
-            kept: list[Diagnostic] = []
-            for diagnostic in found:
-                new, done = _applied(text, [*kept, diagnostic])
-                if is_sound(path, text, new, done):
-                    kept = done
-            new, done = _applied(text, kept)
-        if done and new != text:
-            results[path] = (encode(new, like=content, path=path), _count(done, lists))
+        if result is not None:
+            results[path] = result
     return results
+
+
+def _fixed(path: str, found: list[Diagnostic], content: bytes) -> tuple[bytes, int] | None:
+    """The new content of one file, and how many findings that puts right; None where it stays as it is."""
+    from .fix_check import is_sound
+
+    text = decode(path, content)
+    if isinstance(text, Finding):
+        return None
+    found, lists = _with_lists_at_once(found)
+    found = [
+        diagnostic._replace(fix=fix)
+        for diagnostic in found
+        if diagnostic.fix is not None and (fix := resolved(diagnostic.fix, text)) is not None
+    ]
+    new, done = _applied(text, found)
+    if not is_sound(path, text, new, done):  # one of them does more than it should
+        kept: list[Diagnostic] = []
+        for diagnostic in found:
+            new, done = _applied(text, [*kept, diagnostic])
+            if is_sound(path, text, new, done):
+                kept = done
+        new, done = _applied(text, kept)
+    return (encode(new, like=content, path=path), _count(done, lists)) if done and new != text else None
 
 
 def _with_lists_at_once(diagnostics: list[Diagnostic]) -> tuple[list[Diagnostic], Counter[Span]]:
@@ -198,31 +215,3 @@ def _applied(text: str, diagnostics: list[Diagnostic]) -> tuple[str, list[Diagno
     """The text with the fixes of diagnostics, and those whose fixes were carried out."""
     new, applied = _apply(text, [diagnostic.fix for diagnostic in diagnostics if diagnostic.fix is not None])
     return new, [diagnostics[index] for index in applied]
-
-
-def write_atomically(path: str, content: bytes) -> None:
-    """Replace a file so that a reader sees the old content or the new, and a failure leaves the old.
-
-    A symbolic link stays one: the file it leads to is replaced. The mode is kept; a new file has that of any other.
-
-    Raises:
-        OSError: the folder or the file cannot be written.
-    """
-    path = os.path.realpath(path)
-    try:
-        mode = os.stat(path).st_mode
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        mode = 0o666 & ~mask
-    descriptor, temporary = tempfile.mkstemp(prefix=".recompute-lint-", dir=os.path.dirname(path))
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, mode & 0o7777)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

@@ -6,6 +6,7 @@ import os
 from typing import Any, NamedTuple
 
 from ..lint_rules.registry import RULES
+from ..schemas.reading import read
 from ..sources.dialects import NAMES as DIALECTS
 from ..sources.errors import UsageError
 from ..sources.projects import upwards
@@ -28,6 +29,8 @@ class Options(NamedTuple):
     exclude: tuple[str, ...] = ()
     #: The Megatron-Core in use.
     mcore: str = ""
+    #: Where that is written: ``--mcore``, or the name of the configuration file.
+    mcore_by: str = "--mcore"
     #: The framework that all files are written for, where they are not to be asked.
     dialect: str = ""
     #: The release of Transformer Engine in use.
@@ -62,6 +65,9 @@ class Options(NamedTuple):
                     return False
         return True
 
+
+#: A configuration file that is larger than this is something else.
+_MAX_BYTES = 2**20
 
 #: What a configuration file may hold, by its key, and how each value is read.
 _LISTS = ("select", "extend-select", "ignore")
@@ -113,7 +119,7 @@ def release(value: str, where: str) -> str:
     import re
 
     if not re.fullmatch(r"v?\d+(?:\.\d+)*(?:[-_.]?(?:a|b|rc|post|dev)\.?\d*)*(?:\+[\w.]+)?", value):
-        raise UsageError(f"{where}: {value!r} is no release, such as 2.6.0")
+        raise UsageError(f"{where}: {value!r} is not a version; write one such as 2.6.0")
     return value
 
 
@@ -162,6 +168,8 @@ class Configurations:
         return options
 
     def _with_overrides(self, options: Options) -> Options:
+        if "mcore" in self._overrides:
+            options = options._replace(mcore_by="--mcore")
         return options._replace(**self._overrides)
 
 
@@ -185,8 +193,7 @@ def _read_named(path: str) -> Options:
 def _read(path: str) -> Options | None:
     """The options in a configuration file; None for a pyproject.toml without our table."""
     try:
-        with open(path, "rb") as stream:
-            data = stream.read()
+        data = read(path, _MAX_BYTES)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {reason_of(error)}") from None
     in_pyproject = os.path.basename(path) == "pyproject.toml"
@@ -198,10 +205,15 @@ def _read(path: str) -> Options | None:
         import tomli as tomllib  # type: ignore[no-redef]
     try:
         table = tomllib.loads(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise UsageError(f"{path}: invalid TOML: it is nested too deeply") from None
+    except (ValueError, MemoryError) as error:  # a number of thousands of digits is a plain ValueError
         raise UsageError(f"{path}: invalid TOML: {error}") from None
     if in_pyproject:
-        table = table.get("tool", {}).get("recompute-lint")
+        tools = table.get("tool", {})
+        if not isinstance(tools, dict):
+            raise UsageError(f"{path}: tool must be a table: write [tool.recompute-lint]")
+        table = tools.get("recompute-lint")
         if table is None:
             return None
         if not isinstance(table, dict):
@@ -226,6 +238,8 @@ def from_table(table: dict[str, Any], path: str) -> Options:
                 raise UsageError(f"{where} must be a string")
             checked = {"dialect": dialect, "te": release}.get(key)
             values[key] = checked(value, where) if checked is not None and value else value
+            if key == "mcore":
+                values["mcore_by"] = os.path.basename(path)
             if (key in ("model", "baseline") and value) or (
                 key == "mcore" and os.path.isdir(os.path.join(values["root"], value))
             ):

@@ -1,4 +1,4 @@
-"""What of the findings is reported: those that are wanted, not silenced, and not in a baseline."""
+"""Select the findings to report: those that are selected, not suppressed, and not in a baseline."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..lint_rules import registry
 from ..sources.files import kind_of
-from ..sources.model import Finding, Span
+from ..sources.model import Finding, Span, TooMuch
 from ..sources.text import decode, read_bytes, split_lines
 from .contracts import Contracts
 from .diagnostics import Diagnostic, Raw, place
 from .options import Configurations
+from .trouble import guarded
 
 if TYPE_CHECKING:
     from .suppress import Suppressions
+
+
+#: So many suppressions that silence nothing are listed of one file.
+_MOST_UNUSED = 1000
 
 
 class Report(NamedTuple):
@@ -27,14 +32,16 @@ class Report(NamedTuple):
     sites: int = 0
     #: The first recompute setting of each file that no dialect recognized: nothing in these files was checked.
     unread: tuple[Span, ...] = ()
-    #: The releases that files were linted against, each with why it was chosen, in order of first use.
+    #: The releases that files were linted against, each with where it is from, in order of first use.
     linted_against: tuple[str, ...] = ()
     #: The texts of the files that diagnostics are in, by path.
     lines: Mapping[str, list[str]] = MappingProxyType({})
     #: How many findings a baseline lists, which are not among the diagnostics.
     in_baseline: int = 0
-    #: What to say of baselines that list findings which are gone.
+    #: Messages about baselines that list findings which are gone.
     stale: tuple[str, ...] = ()
+    #: By path, the bytes of the files as they were linted; those at least that fixes are for.
+    contents: Mapping[str, bytes] = MappingProxyType({})
 
     @property
     def ok(self) -> bool:
@@ -57,7 +64,7 @@ class Reporter:
     def __init__(self, configurations: Configurations, contracts: Contracts) -> None:
         self._configurations = configurations
         self._contracts = contracts
-        self._given: Mapping[str, bytes] = {}
+        self._contents: dict[str, bytes] = {}
         self._suppressions_of: dict[str, Suppressions] = {}
         self._lines: dict[str, list[str]] = {}
 
@@ -67,16 +74,25 @@ class Reporter:
         Args:
             found: the findings.
             paths: the files linted.
-            given: the content of those that are not to be read from disk.
+            given: the content of those that are not to be read from disk, or not once more.
         """
-        self._given = given
+        self._contents, self._suppressions_of, self._lines = dict(given), {}, {}
         diagnostics = self._shown(found, set(paths))
-        wanting = [path for path in paths if self._wants(registry.find("unused-suppression").code, path)]
-        unused = [raw for path in wanting for raw in self._unused(path)]
+        unused: list[Raw] = []
+        for path in paths:
+            if self._wants(registry.find("unused-suppression").code, path):
+                problems: list[Finding] = []
+                with guarded(path, problems):
+                    unused.extend(self._unused(path))
+                unused.extend(Raw(path, problem.span, problem) for problem in problems)
         diagnostics.extend(self._shown(unused, set(paths)))
+        for diagnostic in diagnostics:
+            if diagnostic.home is not None:
+                self._suppressions(diagnostic.home.path)  # so that its lines are known
         diagnostics.sort(key=lambda diagnostic: (diagnostic.span, diagnostic.code))
         new, stale = self._new(diagnostics, paths)
-        return Report(new, len(paths), lines=self._lines, in_baseline=len(diagnostics) - len(new), stale=stale)
+        report = Report(new, len(paths), lines=self._lines, in_baseline=len(diagnostics) - len(new), stale=stale)
+        return report._replace(contents=self._contents)
 
     def shows(self, path: str, finding: Finding) -> bool:
         """Whether a finding of a site in the file at ``path`` is wanted there, and no comment silences it."""
@@ -111,9 +127,6 @@ class Reporter:
             return diagnostics, ()
         from .baseline import new
 
-        for diagnostic in diagnostics:
-            if diagnostic.home is not None:
-                self._suppressions(diagnostic.home.path)  # so that its lines are known
         return new(diagnostics, baseline_of, self._lines, self._wants)
 
     def _unused(self, path: str) -> Iterator[Raw]:
@@ -132,11 +145,15 @@ class Reporter:
             needs_release = registry.RULES[code].needs_release
             return self._wants(code, path) and not (needs_release and self._contracts.for_file(path).assumed)
 
-        for finding in unused(path, text, kind_of(path, content) or "yaml", self._suppressions(path), is_checked):
+        kind = kind_of(path, content) or "yaml"
+        for count, finding in enumerate(unused(path, text, kind, self._suppressions(path), is_checked)):
+            if count >= _MOST_UNUSED:
+                raise TooMuch(f"has more than {_MOST_UNUSED:,} unused suppressions")
+            self._contents[path] = content  # what the fix is for
             yield Raw(path, finding.span, finding)
 
     def _content(self, path: str) -> bytes | Finding:
-        return self._given[path] if path in self._given else read_bytes(path)
+        return self._contents[path] if path in self._contents else read_bytes(path)
 
     def _suppressions(self, path: str) -> Suppressions:
         """What a file silences. Its lines are kept for the report."""

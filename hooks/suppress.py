@@ -8,11 +8,17 @@ from typing import NamedTuple
 
 from ..lint_rules.registry import RULES
 
+#: What is read of one comment, and of the comments on top of a file. What is beyond silences nothing.
+_MOST_CODES = 100
+_MOST_COMMENTS = 100
+
 #: Like ruff, what stands behind the colon silences nothing else, whatever it is.
 _NOQA = re.compile(
-    r"(?:^|\s)#\s*noqa(?![\w-])(?P<codes>\s*:(?:\s*[\w-]+(?:\s*,\s*[\w-]+|\s+[A-Z]+[0-9]+(?![\w-]))*)?)?", re.IGNORECASE
+    r"(?:^|\s)#\s*noqa(?![\w-])(?P<codes>\s*:(?:\s*[\w-]+(?:\s*,\s*[\w-]+|\s+[A-Z]+[0-9]+(?![\w-]))"
+    rf"{{0,{_MOST_CODES}}})?)?",
+    re.IGNORECASE,
 )
-_DISABLE = re.compile(r"(?:^|\s)#\s*recompute-lint:\s*disable=(?P<codes>[\w-]+(?:\s*,\s*[\w-]+)*)")
+_DISABLE = re.compile(r"(?:^|\s)#\s*recompute-lint:\s*disable=(?P<codes>[\w-]+(?:\s*,\s*[\w-]+){0,100})")
 _SEPARATOR = re.compile(r"[\s,:]+")
 
 #: A file without these bytes has no comment that is about our rules in particular.
@@ -47,7 +53,7 @@ class Suppressions:
         self._whole_file: list[Comment] = []
         for number, line in enumerate(lines, 1):
             stripped = line.strip()
-            if stripped and not stripped.startswith("#"):
+            if (stripped and not stripped.startswith("#")) or len(self._whole_file) >= _MOST_COMMENTS:
                 break
             self._whole_file.extend(comment for comment in _in_line(line, number, (_DISABLE,)))
 

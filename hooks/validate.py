@@ -90,7 +90,7 @@ def validate(
     found = findings(config, mcore, partial=partial, te=te, ignore=ignore)
     if any(finding.severity == "error" for finding in found):
         choice = _choice(mcore)
-        raise InvalidConfig(found, f"megatron-core {choice.contract.version}, {choice.reason}")
+        raise InvalidConfig(found, f"megatron-core {choice.contract.version} ({choice.reason})")
     return found
 
 
@@ -137,7 +137,7 @@ def _choice(mcore: str | os.PathLike[str]) -> Choice:
 
 @lru_cache(maxsize=8)
 def _chosen(requested: str, search_path: tuple[str | None, ...]) -> Choice:
-    return importable() if requested == "installed" else choose(requested, os.getcwd(), cache=False)
+    return importable() if requested == "installed" else choose(requested, os.getcwd(), cache=False, by="mcore")
 
 
 def _site(config: Any, contract: Contract, *, partial: bool) -> Site:

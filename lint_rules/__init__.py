@@ -1,1 +1,1 @@
-"""What is checked: one module per rule, and their registry."""
+"""The rules: one module each, and their registry."""

@@ -12,6 +12,7 @@ from ..schemas.names import MODULES
 from ..sources.model import UNKNOWN, Site
 from . import registry
 from .finding import Finding
+from .links import linked
 
 _UNKNOWN_MODULE = registry.find("unknown-module").code
 _INVALID_METHOD = registry.find("invalid-method").code
@@ -22,11 +23,15 @@ def check(site: Site, contract: Contract, te: str | None = None) -> Iterator[Fin
 
     Args:
         site: where a recompute configuration takes effect.
-        contract: the law of the Megatron-Core in use.
+        contract: the contract of the Megatron-Core in use.
         te: the release of Transformer Engine in use; None if that is unknown, and then nothing that depends on it is
             reported.
     """
-    site = with_defaults(site, contract)
+    for finding in _findings(with_defaults(site, contract), contract, te):
+        yield finding._replace(note=linked(finding.note, contract))
+
+
+def _findings(site: Site, contract: Contract, te: str | None) -> Iterator[Finding]:
     wrong_types = [finding for rule in _on("type") for finding in rule.check(site, contract)]
     yield from wrong_types
     yield from site.rejected
@@ -50,17 +55,17 @@ def _on(what: str) -> list[ModuleType]:
 
 
 def with_defaults(site: Site, contract: Contract) -> Site:
-    """The site with what Megatron-Core takes for its absent fields; at an open one, nobody writes the retired ones."""
+    """The site with what Megatron-Core takes for its absent fields; an open one has those of deprecated fields."""
     return site._replace(defaults=contract.every_default if site.closed else contract.retired)
 
 
 def instance_of(site: Site, contract: Contract) -> dict[str, Any]:
-    """What ``TransformerConfig`` gets from ``site``: its fields' values, without those that are unknown."""
+    """The known fields of the ``TransformerConfig`` that ``site`` makes, with their values."""
     return with_defaults(site, contract).known()
 
 
 def _known(site: Site, contract: Contract, judged: set[str]) -> dict[str, Any]:
-    """:func:`instance_of`, without what has been judged already."""
+    """:func:`instance_of`, without the fields that have a finding already."""
     return {name: value for name, value in instance_of(site, contract).items() if name not in judged}
 
 
@@ -68,20 +73,20 @@ def _violations(site: Site, contract: Contract, judged: set[str], te: str | None
     instance = _known(site, contract, judged)
     guards = [guard for guard in contract.violations(instance) if not guard.requires or _fails(guard.requires, te)]
     if contract.stands_in:
-        guards = [guard for guard in guards if _is_everywhere(guard, instance)]
-    guards.extend(_whatever_is_unknown(site, contract, instance, judged))
-    # a wrong value is one mistake, and what other guards make of it is no second one
+        guards = [guard for guard in guards if _is_rejected_by_all(guard, instance)]
+    guards.extend(_with_unknown_fields(site, contract, instance, judged))
+    # after a wrong value, other guards on the same field are not reported: the value is wrong once
     of_value = {rule.code for rule in registry.running_on("value")}
     bad = {guard.field for guard in guards if guard.code in of_value}
     kept = [guard for guard in guards if guard.code in of_value or bad.isdisjoint(guard.fields)]
     if bad - judged:
-        # with the wrong values taken for unknown, what remains is judged by itself
+        # what remains wrong when the wrong values count as unknown
         kept.extend(guard for guard in _violations(site, contract, judged | bad, te) if guard not in kept)
     return kept
 
 
-def _whatever_is_unknown(site: Site, contract: Contract, instance: dict[str, Any], judged: set[str]) -> Iterator[Guard]:
-    """The guards that refuse a name which nobody knows, whatever the granularity and the rest of a list may be."""
+def _with_unknown_fields(site: Site, contract: Contract, instance: dict[str, Any], judged: set[str]) -> Iterator[Guard]:
+    """The guards that reject an unknown name whatever the unknown granularity, or the rest of the list, may be."""
     known = "recompute_granularity" in instance
     modules = site.effective.get("recompute_modules")
     open_list = isinstance(modules, list) and (not known or UNKNOWN in modules) and "recompute_modules" not in judged
@@ -94,8 +99,8 @@ def _whatever_is_unknown(site: Site, contract: Contract, instance: dict[str, Any
         yield from (guard for guard in full if guard.code == _INVALID_METHOD)
 
 
-def _is_everywhere(guard: Guard, instance: dict[str, Any]) -> bool:
-    """Whether each recent release that has the modules of a configuration refuses it for the same reason."""
+def _is_rejected_by_all(guard: Guard, instance: dict[str, Any]) -> bool:
+    """Whether each recent release that has the modules of a configuration rejects it for the same reason."""
     listed = instance.get("recompute_modules")
     known = MODULES.keys() & {name for name in listed or () if isinstance(name, str)}
     return all(

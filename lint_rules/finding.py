@@ -1,4 +1,4 @@
-"""What every rule is made with: what it yields, and the examples it carries."""
+"""Findings, their fixes, and the examples of rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Example(NamedTuple):
     options: Mapping[str, str | tuple[str, ...]] = MappingProxyType({})
     #: The files beside it, by name: its parents.
     beside: Mapping[str, str] = MappingProxyType({})
-    #: What ``--fix --unsafe-fixes`` makes of it, where the rule has a fix.
+    #: The text after ``--fix --unsafe-fixes``, where the rule has a fix.
     fixed: str | None = None
 
 

@@ -19,7 +19,7 @@ _METHODS = ("get", "pop", "setdefault")
 _MANY = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.GeneratorExp)
 _MADE = frozenset({"float", "list", "range", "set", "tuple"})
 
-#: What decides, whatever name it has.
+#: Values that decide, whatever the name of the constant.
 _DECISIONS = (*(word for words in VALUES.values() for word in words), True, False)
 #: A default that only says "there was none".
 _SENTINEL = re.compile(
@@ -44,7 +44,7 @@ class Read(NamedTuple):
 
 
 def read_of(node: ast.AST, scope: Scope, file: PythonFile) -> Read | None:
-    """The read that ``node`` is, or None when it is none or of another key."""
+    """``node`` as a read of a recompute key; None if it is something else."""
     if not isinstance(node, ast.Call) or any(isinstance(argument, ast.Starred) for argument in node.args):
         return None
     form, container, arguments = _shape(node, scope, file)
@@ -87,9 +87,9 @@ def _is_literal_key(node: ast.expr, file: PythonFile) -> bool:
 
 
 def is_key(text: str, container: ast.expr | None, scope: Scope, file: PythonFile) -> bool:
-    """Whether the last part of a dotted key is one of ours.
+    """Whether the last part of a dotted key is a recompute key.
 
-    ``activation_checkpointing`` is, only where something on the way to it names Megatron: FSDP has a key of that name.
+    ``activation_checkpointing`` is one only where something before it names Megatron: FSDP has a key of that name.
     """
     before, _, name = text.rpartition(".")
     if name in FIELDS or name in file.extras.keys:
@@ -108,8 +108,8 @@ def is_key(text: str, container: ast.expr | None, scope: Scope, file: PythonFile
 def hides(default: ast.expr | None, key: str, container: ast.expr | None, scope: Scope, file: PythonFile) -> bool:
     """Whether a default decides something. None does not, nor does what only says that there was no value.
 
-    What is read from elsewhere under the same key, or from the same configuration under another, is no default of the
-    program's own either.
+    A value that is read from elsewhere under the same key, or from the same configuration under another key, is not a
+    default of the program either.
     """
     if default is None or _is_own_keyword(container, scope, file):
         return False

@@ -5,30 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..schemas.contract import Contract, Guard
+from ..schemas.messages import filled
 from ..sources.model import Site
 from .check import instance_of
 from .finding import Finding
-from .wording import conditions, from_guard, item_span
+from .remedies import remedies
+from .wording import advice, conditions, decisive, from_guard, item_span
 
 
-def findings(site: Site, guard: Guard, contract: Contract, verdict: str) -> Iterator[Finding]:
+def findings(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
     """One finding for each of the guard's modules in the list, at its place there.
 
-    Where the list is Megatron-Core's default, there is one finding at whatever made it selective.
+    Where the list is Megatron-Core's default, there is one finding, at the setting that made the granularity selective.
     """
     instance = instance_of(site, contract)
-    why = conditions(site, guard, instance)
-    because = f" while {why}" if why else ""
+    names = decisive(site, guard, contract, instance)
+    why = conditions(site, guard, contract, instance, [name for name in names if name not in contract.recompute])
+    help = advice(guard, remedies(site, guard, contract, instance, names), names)
     setting = site.origin(guard.field)
     value = site.effective.get(guard.field)
-    words = guard.message.strip()
     places = []
     if setting and isinstance(value, list):
         places = [(name, item_span(setting, index)) for index, name in enumerate(value) if name in guard.items]
     if not places:
-        selective = site.origin("recompute_granularity")
-        places = [(" and ".join(guard.items) or guard.field, selective.span if selective else site.anchor)]
+        old = site.origin("moe_layer_recompute") if instance.get("moe_layer_recompute") else None
+        cause = old or site.origin("recompute_granularity")
+        name = "moe" if old and "moe" in guard.items else guard.items[0]  # else core_attn, which is the default
+        places = [(name, cause.span if cause else site.anchor)]
     for name, span in places:
-        help = f"take {name} off recompute_modules, or change the other setting"
-        finding = from_guard(site, guard, contract, f'"{name}" {verdict}{because}', span=span, help=help)
+        message = f'"{name}" cannot be recomputed' + (f" while {why}" if why else "")
+        finding = from_guard(site, guard, contract, message, span=span, help=help)
+        words = filled(guard.message, instance, {guard.field: [name]})
         yield finding._replace(note=f"megatron-core {contract.version}: {words} ({guard.source})")

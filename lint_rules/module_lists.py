@@ -1,4 +1,4 @@
-"""Find the lists of recompute modules that people write for each other: in comments, docstrings and help texts."""
+"""Find lists of recompute modules in text for people: comments, docstrings and help texts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..sources.python.comments import Prose
 
-#: Words that announce all there is, and not an example or a value.
+#: Words that introduce a complete list, and not an example or a value.
 _CUE = re.compile(
     r"\b(?:valid|allowed|allows?|options?|choices?|supported|supports|one of|any of|possible|permitted|"
     r"accepts?|accepted|available|legal|can be|must be|subset of)\b",
@@ -21,27 +21,27 @@ _CUE_AFTER = re.compile(
     r"(?:valid|allowed|supported|possible|permitted|accepted|available)\b",
     re.IGNORECASE,
 )
-#: What goes on to say when it holds.
+#: Words that limit the list to a case.
 _ONLY = re.compile(r"\s+(?:only|when|if|with|for|in)\b", re.IGNORECASE)
-#: What makes an example, a value or a default of a list, where it stands between the cue and the list.
+#: Words between cue and list that make the list an example, a value or a default.
 _EXAMPLE = re.compile(
     r"\be_g_|\bi_e_|\bfor (?:example|instance)\b|\bsuch as\b|\bexamples?\b|\blike\b|\buse\b|\bdefaults?\b|\brecommend|"
     r"\btypical|\bcommon|\bpreset|\bcurrently\b|\bincluding\b|=\s*[\[({]?\s*$",
     re.IGNORECASE,
 )
-#: What makes the sentence about something else than what may be written.
+#: Words that make the sentence about something else than the valid values.
 _OTHERWISE = re.compile(
     r"\bnot\b|n't\b|\bnever\b|\bcannot\b|\bunsupported\b|\binvalid\b|\bincompatible\b|\bconflict|\bdeprecated\b|\brequires?\b|"
     r"\bexcept\b|\boffload|\bcuda.?graph|\bcaptur|\bsupported (?:with|by|when|if|only)\b",
     re.IGNORECASE,
 )
-#: A list that holds only under a condition, unless that is the one under which there are modules at all.
+#: A list for one case only, unless the case is selective recomputation, which all lists are for.
 _CONDITION = re.compile(
     r"\b(?:with|without|if|when|while|under|unless)\b(?P<what>[^,:;]*)"
     r"|\b(?:dense|moe|mla|hybrid|sparse|mamba)\s+(?:models?|layers?)\b|\bfor\s+(?:dense|moe|mla|mamba)\b",
     re.IGNORECASE,
 )
-#: A list that says that it goes on.
+#: An ellipsis or its like: the list is not complete.
 _OPEN = re.compile(r"[\s,]*(?:\.\.\.|…|\betc\b|\band (?:more|others|so on)\b|\bor (?:more|others)\b)", re.IGNORECASE)
 
 _ABBREVIATION = re.compile(r"\b(e\.g\.|i\.e\.|etc\.|vs\.|cf\.)", re.IGNORECASE)
@@ -56,7 +56,7 @@ _SEPARATOR = re.compile(_JOINT)
 _BULLETS = re.compile(rf"(?:^[ \t]*[-*•][ \t]+{_ITEM_PLAIN}(?:[ \t]*[:\-(][^\n]*)?[ \t]*(?:\n|$)){{2,}}", re.MULTILINE)
 _BULLET = re.compile(rf"^[ \t]*[-*•][ \t]+{_NAME}", re.MULTILINE)
 
-#: Before the name of a module can only be the start of a word.
+#: A module's name as a word of its own.
 _WORD = r"(?<![\w.-])(?:{})(?![\w-])"
 
 
@@ -87,7 +87,7 @@ def naming(modules: frozenset[str]) -> re.Pattern[str]:
 
 
 def enumerations(prose: Prose, modules: frozenset[str]) -> Iterator[ModuleList]:
-    """The lists in ``prose`` that say which modules there are.
+    """The lists in ``prose`` that present themselves as all modules.
 
     Args:
         prose: a comment or a string.
@@ -136,7 +136,7 @@ def _separator(text: str, items: tuple[Item, ...]) -> str | None:
 
 
 def _announced(text: str, start: int, end: int) -> bool:
-    """Whether the sentence around the list says that this is all there is."""
+    """Whether the sentence around the list presents it as complete."""
     if _OPEN.match(text, end):
         return False
     before = text[:start]

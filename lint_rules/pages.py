@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 
+from ..schemas import store
+from ..schemas.contract import Contract, Guard
 from . import registry
 from .finding import Example
+from .links import link
 
 
 def summary(code: str) -> str:
@@ -15,11 +19,11 @@ def summary(code: str) -> str:
 
 
 def page(code: str) -> str:
-    """The whole page."""
+    """The whole page: docstring, Megatron-Core's checks behind the rule, how to silence it, examples."""
     rule = registry.RULES[code]
     module = registry.load(code)
     fixes = ", fixable" if fixable(code) else ""
-    parts = [f"{code} {rule.name} ({rule.severity}{fixes})", _doc(code)]
+    parts = [f"{code} {rule.name} ({rule.severity}{fixes})", _doc(code), *_source(code), _silence(code)]
     parts.extend(_example("Example", example) for example in module.INVALID[:2])
     parts.extend(_example("Fine", example) for example in module.VALID[:1])
     return "\n\n".join(parts) + "\n"
@@ -31,7 +35,41 @@ def fixable(code: str) -> bool:
 
 
 def _doc(code: str) -> str:
-    return inspect.cleandoc(registry.load(code).__doc__ or "")
+    """The docstring, with code in single backticks as Markdown and terminals have it."""
+    return re.sub(r"``([^`]+)``", r"`\1`", inspect.cleandoc(registry.load(code).__doc__ or ""))
+
+
+def _source(code: str) -> list[str]:
+    """Where the newest Megatron-Core has the checks, or the fields, that the rule is about; of checks, since when."""
+    first, newest = _first(code), store.load(store.releases()[-1])
+    rows = dict.fromkeys(link(newest, guard.source) for guard in _guards(code, newest))
+    since = f" (such checks exist since {first})"
+    if not rows:
+        fields = getattr(registry.load(code), "FIELDS", ())
+        rows, since = dict.fromkeys(link(newest, newest.source_of(field)) for field in fields), ""
+    if not rows:
+        return []
+    return ["\n".join([f"Source\n    megatron-core {newest.version}{since}:", *(f"    {row}" for row in rows)])]
+
+
+def _guards(code: str, contract: Contract) -> list[Guard]:
+    return [guard for guard in contract.guards if guard.code == code]
+
+
+def _first(code: str) -> str | None:
+    """The first release with a check that the rule reports."""
+    files = store.index()["releases"]
+    first_of = {files[release]: release for release in reversed(store.releases())}  # one release for each contract
+    releases = sorted(first_of.values(), key=store.version_key)
+    return next((release for release in releases if _guards(code, store.load(release))), None)
+
+
+def _silence(code: str) -> str:
+    return (
+        f"Silence\n    `# noqa: {code}` or `# recompute-lint: disable={code}` at the end of the line;\n"
+        "    the latter on a line of its own at the top, for a file;\n"
+        f'    `ignore = ["{code}"]` in the configuration, for a project.'
+    )
 
 
 def _example(title: str, example: Example) -> str:

@@ -1,4 +1,4 @@
-"""What the rules for Python get to see: one file, and the names that options add."""
+"""The input of the rules for Python: one file, and the names that options add."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..sources.python.tree import KEYS, Node, Python
 
 
 class Extras(NamedTuple):
-    """What options say about the Python rules."""
+    """The options of the Python rules."""
 
     #: Further keys that RCL301 looks for.
     keys: tuple[str, ...] = ()
-    #: Further functions that RCL302 takes for validation.
+    #: Further functions that RCL302 accepts as validation.
     validators: tuple[str, ...] = ()
     #: Whether RCL301 reports the defaults of function parameters, too.
     parameter_defaults: bool = False

@@ -4,15 +4,16 @@ What it does
     Reports typos, other letter case, booleans, ``none``, and the names of methods and modules.
 
 Why is this bad
-    ``TransformerConfig.__post_init__`` raises ``ValueError``, once the job has its nodes. Where a framework assigns the
-    value after construction, nothing checks it and nothing is recomputed.
+    ``TransformerConfig.__post_init__`` raises ``ValueError`` after the job has been given its nodes. Where a framework
+    assigns the value after construction, nothing checks it and nothing is recomputed.
 
 Use instead
     ``full`` recomputes whole layers, ``selective`` the modules of ``recompute_modules``; null (or no key) recomputes
     nothing.
 
 Fix
-    The nearest valid name (unsafe: only the author knows what was meant).
+    The nearest valid name. Safe where only the case of letters differs; else unsafe, since only the author knows what
+    was meant.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ..schemas.contract import Contract, Guard
 from ..sources.model import Site
 from ..sources.suggest import nearest
 from .finding import Example, Finding
-from .wording import from_guard, reword, shown
+from .wording import called, from_guard, reword, shown
 
 VALID = (
     Example("policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: selective\n"),
@@ -44,22 +45,22 @@ _ALLOWED = ("full", "selective")
 
 
 def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
-    """The finding for the guard that refuses the value."""
+    """The finding for the guard that rejects the value."""
     value = site.effective.get(guard.field)
-    message = f"{guard.field} is {shown(value)}, which is neither full nor selective"
+    message = f'{called(site, guard.field)} is {shown(value)}, which is neither "full" nor "selective"'
     fix = None
     close = nearest(value, _ALLOWED) if isinstance(value, str) else None
     setting = site.origin(guard.field)
     if close:
-        help = f"write {close}"
+        help = f"write {shown(close)}"
         if setting and not setting.computed:
-            fix = reword(setting.span, close, f"Write {close}", old=setting.value)
+            fix = reword(setting.span, close, f"Write {shown(close)}", old=setting.value)
     elif value in ("none", "None", "null", "off", "no", "", False):
-        help = "write null, or delete the key, to recompute nothing"
+        help = "to recompute nothing, write null or delete the key"
     elif value in contract.modules:
-        help = f"write selective, and recompute_modules: [{value}]"
+        help = f"write recompute_granularity: selective and recompute_modules: [{value}]"
     elif value in ("uniform", "block"):
-        help = f"write full, and recompute_method: {value}"
+        help = f"write recompute_granularity: full and recompute_method: {value}"
     else:
-        help = "write full or selective"
+        help = 'write "full" or "selective"'
     yield from_guard(site, guard, contract, message, help=help, fix=fix)

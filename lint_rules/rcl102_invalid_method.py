@@ -1,7 +1,7 @@
 """A recompute_method that is neither ``uniform`` nor ``block``.
 
 What it does
-    Reports the value while a granularity is set. Without one the method is never looked at (RCL209).
+    Reports the value while a granularity is set. Without one the method is ignored (RCL209).
 
 Why is this bad
     ``TransformerConfig.__post_init__`` raises ``ValueError``.
@@ -11,7 +11,8 @@ Use instead
     recomputes the first ``recompute_num_layers`` layers of each pipeline stage and keeps the others' activations.
 
 Fix
-    The nearest valid name (unsafe: only the author knows what was meant).
+    The nearest valid name. Safe where only the case of letters differs; else unsafe, since only the author knows what
+    was meant.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from ..schemas.contract import Contract, Guard
 from ..sources.model import Site
 from ..sources.suggest import nearest
 from .finding import Example, Finding
-from .wording import from_guard, reword, shown
+from .wording import called, from_guard, reword, shown
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
 
@@ -40,12 +41,13 @@ _ALLOWED = ("uniform", "block")
 
 
 def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
-    """The finding for the guard that refuses the value."""
+    """The finding for the guard that rejects the value."""
     value = site.effective.get(guard.field)
     close = nearest(value, _ALLOWED) if isinstance(value, str) else None
     setting = site.origin(guard.field)
     fix = None
     if close and setting and not setting.computed:
-        fix = reword(setting.span, close, f"Write {close}", old=setting.value)
-    message = f"{guard.field} is {shown(value)}, which is neither uniform nor block"
-    yield from_guard(site, guard, contract, message, help=f"write {close or 'uniform or block'}", fix=fix)
+        fix = reword(setting.span, close, f"Write {shown(close)}", old=setting.value)
+    message = f'{called(site, guard.field)} is {shown(value)}, which is neither "uniform" nor "block"'
+    help = f"write {shown(close)}" if close else 'write "uniform" or "block"'
+    yield from_guard(site, guard, contract, message, help=help, fix=fix)

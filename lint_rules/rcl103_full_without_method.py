@@ -1,8 +1,8 @@
 """``recompute_granularity: full`` without a ``recompute_method``.
 
 What it does
-    Reports full recomputation where nothing says which layers: at a closed site whenever the method is missing, at an
-    open one when it is null.
+    Reports full recomputation without a method. Where absent fields have Megatron-Core's defaults (``defaults known``),
+    a missing method is reported; elsewhere only one that is null.
 
 Why is this bad
     ``TransformerConfig.__post_init__`` raises ``ValueError``.
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from ..schemas.contract import Contract, Guard
 from ..sources.model import Site
 from .finding import Example, Finding
-from .wording import from_guard
+from .wording import called, from_guard
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
 
@@ -33,7 +33,10 @@ INVALID = (
 
 
 def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
-    """The finding for the guard that misses the method."""
-    message = "recompute_granularity is full, and no recompute_method says which layers"
-    help = "add recompute_method: uniform (chunks of recompute_num_layers) or block (that many layers a stage)"
+    """The finding for the guard that asks for the method."""
+    message = f'{called(site, "recompute_granularity")} is "full", but {called(site, "recompute_method")} is not set'
+    help = (
+        "add recompute_method: uniform (recomputes all layers, in chunks of recompute_num_layers) "
+        "or block (recomputes the first recompute_num_layers of each stage)"
+    )
     yield from_guard(site, guard, contract, message, help=help)

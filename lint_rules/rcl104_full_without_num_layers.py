@@ -1,7 +1,7 @@
 """``recompute_granularity: full`` without a whole ``recompute_num_layers``.
 
 What it does
-    Reports full recomputation where nothing says how many layers, and a number that is not an integer.
+    Reports full recomputation without a number of layers, and a number that is not an integer.
 
 Why is this bad
     ``TransformerConfig.__post_init__`` raises ``ValueError`` where the number is missing. It does not look at the
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from ..schemas.contract import Contract, Guard
 from ..sources.model import Site
 from .finding import Example, Finding
-from .wording import from_guard, involved, shown
+from .wording import called, from_guard, involved, shown
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
 
@@ -29,25 +29,26 @@ INVALID = (
     Example(f"{_MODEL}recompute_granularity: full\nrecompute_method: block\nrecompute_num_layers: all\n", (6,)),
 )
 
-_HELP = "add recompute_num_layers: the layers of a chunk (uniform) or those recomputed in each stage (block)"
+_HELP = "add recompute_num_layers: 1 or more (layers in a chunk for uniform, layers recomputed in each stage for block)"
 
 
 def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
-    """The finding for the guard that misses the number."""
-    message = "recompute_granularity is full, and no recompute_num_layers says how many layers"
+    """The finding for the guard that asks for the number."""
+    granularity, number = called(site, "recompute_granularity"), called(site, "recompute_num_layers")
+    message = f'{granularity} is "full", but {number} is not set'
     yield from_guard(site, guard, contract, message, help=_HELP)
 
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
-    """The finding for a number that is none; a quoted number is RCL110's."""
+    """The finding for a value that is not a number; RCL110 reports a number in quotes."""
     value = site.effective.get("recompute_num_layers")
     setting = site.origin("recompute_num_layers")
     if setting is None or site.effective.get("recompute_granularity") != "full":
         return
-    if isinstance(value, (bool, float)) or (isinstance(value, str) and not value.strip().isdigit()):
+    if isinstance(value, (bool, float)) or (isinstance(value, str) and not value.strip().isdecimal()):
         yield Finding(
             "RCL104",
-            f"recompute_num_layers is {shown(value)}, which is not a whole number",
+            f"{called(site, 'recompute_num_layers')} is {shown(value)}, which is not a whole number",
             setting.span,
             f"declared as an integer: {contract.source_of('recompute_num_layers')}",
             "write a whole number of layers, 1 or more",

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from ..schemas.contract import Contract, Guard
 from ..sources.model import Site
 from .finding import Example, Finding
-from .wording import from_guard, shown
+from .wording import called, from_guard, shown
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
 
@@ -26,8 +26,16 @@ INVALID = (Example(f"{_MODEL}recompute_granularity: selective\nrecompute_num_lay
 
 
 def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
-    """The finding for the guard that refuses the number."""
+    """The finding for the guard that rejects the number."""
     value = shown(site.effective.get("recompute_num_layers"))
-    message = f"recompute_num_layers is {value} beside selective, which takes no number of layers"
-    help = "delete recompute_num_layers, or write recompute_granularity: full"
+    setting = site.origin("recompute_num_layers")
+    if setting is not None and setting.value != site.effective.get("recompute_num_layers"):
+        message = f'{site.dialect} sets recompute_num_layers: {value} by itself, which "selective" does not allow'
+        help = "add recompute_num_layers: null"
+    else:
+        name, granularity = called(site, "recompute_num_layers"), called(site, "recompute_granularity")
+        message = f"{name} is {value}, but {granularity}: selective takes no number of layers"
+        help = f"delete {name}, or set {granularity}: full"
+        if site.effective.get("recompute_method") is None:
+            help += " and add a method"
     yield from_guard(site, guard, contract, message, help=help)

@@ -1,19 +1,20 @@
-"""A name in recompute_modules that the Megatron-Core in use does not know.
+"""A name in recompute_modules that the Megatron-Core in use does not have.
 
 What it does
-    Reports each wrong name at its own place, with the nearest valid one, or the release that brought it. Where the
-    project's Megatron-Core is a submodule that is not checked out, a name may be newer than every release, and only
-    what is nearly a known name, or an old one, is reported.
+    Reports each wrong name at its own place, with the nearest valid one, or the release that added it. Where the
+    project's Megatron-Core is a submodule that is not checked out, a name may be newer than every release; then only
+    names that are close to a known one, or that a release had, are reported.
 
 Why is this bad
     ``TransformerConfig.__post_init__`` fails an assertion. Where a framework assigns the list after construction,
-    nothing checks it, and a name nobody knows recomputes nothing, silently.
+    nothing checks it, and an unknown name recomputes nothing, silently.
 
 Use instead
     One of the modules that ``recompute-lint contract show`` lists.
 
 Fix
-    The nearest valid name (unsafe: only the author knows what was meant).
+    The nearest valid name. Safe where only the case of letters differs; else unsafe, since only the author knows what
+    was meant.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ..schemas.names import MODULES
 from ..sources.model import UNKNOWN, Site
 from ..sources.suggest import nearest
 from .finding import Example, Finding
-from .wording import at, from_guard, item_span, reword, shown
+from .wording import at, from_guard, item_span, joined, reword, shown
 
 _HEAD = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: selective\n"
 
@@ -59,17 +60,17 @@ def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
             continue  # it may be new
         fix = None
         if close and setting and setting.items and not setting.computed:
-            fix = reword(span, close, f"Write {close}", old=name)
+            fix = reword(span, close, f"Write {shown(close)}", old=name)
         finding = from_guard(
             site,
             guard,
             contract,
-            f"{shown(name)} is not a module that megatron-core {contract.version} can recompute",
+            f"{shown(name)} is not a recompute module of megatron-core {contract.version}",
             span=span,
             help=_help(name, close, contract),
             fix=fix,
         )
-        yield finding._replace(note=f"it can recompute {', '.join(contract.modules)} ({guard.source})")
+        yield finding._replace(note=f"the modules are {joined(contract.modules)}: {guard.source}")
 
 
 def _is_old(name: str) -> bool:
@@ -80,5 +81,5 @@ def _is_old(name: str) -> bool:
 def _help(name: object, close: str | None, contract: Contract) -> str:
     since = MODULES.get(name) if isinstance(name, str) else None
     if since and store.version_key(since) > store.version_key(contract.version):
-        return f"{name} came with megatron-core {since}"
-    return f"did you mean {close}?" if close else "delete it, or name one of these"
+        return f"{shown(name)} was added in megatron-core {since}; use that or a newer release, or remove it"
+    return f"did you mean {shown(close)}?" if close else "remove it, or name one of these"

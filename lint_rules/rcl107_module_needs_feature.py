@@ -1,14 +1,18 @@
 """A recompute module of a feature that is off.
 
 What it does
-    Reports ``moe_act`` without ``moe_grouped_gemm``, ``mla_up_proj`` without multi-latent attention, and the like, as
-    the Megatron-Core in use has them. At an open site only where the feature is switched off in so many words.
+    Reports ``moe_act`` without ``moe_grouped_gemm``, ``mla_up_proj`` without multi-latent attention, and whatever else
+    the Megatron-Core in use requires. Where absent fields may come from elsewhere, such as a checkpoint, the feature
+    must be switched off explicitly.
 
 Why is this bad
     ``TransformerConfig.__post_init__`` raises ``ValueError``.
 
 Use instead
-    Switch the feature on, or take the module off the list.
+    Switch the feature on, or remove the module from the list. What the help line says has been tried on the contract.
+
+Options
+    ``--te``, or ``te`` in the configuration: the release of Transformer Engine, for the guards that depend on it.
 """
 
 from __future__ import annotations
@@ -33,4 +37,4 @@ INVALID = (
 
 def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
     """One finding for each module concerned."""
-    return findings(site, guard, contract, "cannot be recomputed")
+    return findings(site, guard, contract)

@@ -1,14 +1,16 @@
-"""A recompute module that another setting rules out.
+"""A recompute module that another setting excludes.
 
 What it does
     Reports ``shared_experts`` with overlapping shared experts, ``moe`` with a CUDA graph of the router, and the other
-    pairs that the Megatron-Core in use refuses. At an open site only where both are set in so many words.
+    pairs that the Megatron-Core in use rejects. Where absent fields may come from elsewhere, such as a checkpoint, both
+    must be set explicitly.
 
 Why is this bad
     ``TransformerConfig.__post_init__`` raises ``ValueError`` or fails an assertion.
 
 Use instead
-    Take the module off the list, or give up the other setting.
+    Remove the module from the list, or change the other setting. What the help line says has been tried on the
+    contract.
 """
 
 from __future__ import annotations
@@ -37,4 +39,4 @@ INVALID = (
 
 def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
     """One finding for each module concerned."""
-    return findings(site, guard, contract, "cannot be recomputed")
+    return findings(site, guard, contract)

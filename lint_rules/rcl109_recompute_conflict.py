@@ -1,14 +1,14 @@
-"""Recomputation as such together with a feature that rules it out.
+"""Recomputation together with a feature that excludes it.
 
 What it does
     Reports recomputation beside CPU offloading, CUDA graphs, expert-parallel overlap, saved activations distributed
-    under sequence parallelism, and whatever else the Megatron-Core in use refuses.
+    under sequence parallelism, and whatever else the Megatron-Core in use rejects.
 
 Why is this bad
     ``TransformerConfig.__post_init__`` raises ``ValueError`` or fails an assertion.
 
 Use instead
-    One of the two.
+    One of the two. What the help line says has been tried on the contract.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A recompute setting whose value has the wrong type.
 
 What it does
-    Reports a string where a list of modules belongs, a list where a name belongs, ``"1"`` for 1, ``"false"`` for false.
+    Reports a string in place of a list of modules, a list in place of a name, ``"1"`` for 1, ``"false"`` for false.
 
 Why is this bad
     Megatron-Core does not check types. A string of modules is read letter by letter, ``"false"`` is true, and a list is
@@ -32,6 +32,9 @@ _MODEL = (
     "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\nrecompute_granularity: full\nrecompute_method: uniform\n"
 )
 
+#: The fields whose declaration the page links to.
+FIELDS = ("recompute_granularity", "recompute_method", "recompute_num_layers", "recompute_modules")
+
 VALID = (
     Example(f"{_HEAD}    recompute_modules: [moe]\n"),
     Example(f"{_MODEL}recompute_num_layers: 1\n"),
@@ -41,6 +44,11 @@ INVALID = (
         f"{_HEAD}    recompute_modules: moe\n",
         (5,),
         fixed=f"{_HEAD}    recompute_modules: [moe]\n",
+    ),
+    Example(
+        "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: [full]\n",
+        (4,),
+        fixed="policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: full\n",
     ),
     Example(f"{_HEAD}    recompute_modules: {{moe: true}}\n", (5,)),
     Example(f"{_HEAD}    recompute_modules: [[moe]]\n", (5,)),
@@ -56,7 +64,7 @@ INVALID = (
     ),
 )
 
-_LETTERS = "a string where a list belongs: Megatron-Core would read it letter by letter"
+_LETTERS = "a string and not a list: Megatron-Core would take each letter for a module"
 _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 _WORDS = {
@@ -88,18 +96,18 @@ def _finding(setting: Setting, what: str, type_: str, note: str) -> Finding:
 
 
 def _mismatch(value: Any, type_: str) -> str:
-    """What the value is, if it is not of the type; empty if it is, or if another rule says it better."""
+    """What the value is, if it is not of the type; empty if it is, or if another rule reports it."""
     if type_ == "array":
         if isinstance(value, str):
             return f"{shown(value)}, {_LETTERS}"
         if not isinstance(value, list):
             return f"{shown(value)}, not a list"
         nested = [item for item in value if isinstance(item, (list, dict))]
-        return f"a list that holds {shown(nested[0])}, which is no name" if nested else ""
+        return f"a list that holds {shown(nested[0])}, which is not a name" if nested else ""
     if isinstance(value, (list, dict)):
         return f"{shown(value)}, not {_article(type_)}"
-    if type_ == "integer" and isinstance(value, str) and value.strip().isdigit():
-        return f"{shown(value)}, a string, not a number"
+    if type_ == "integer" and isinstance(value, str) and value.strip().isdecimal() and len(value) < 100:
+        return f"{shown(value)}, a string and not a number"
     if type_ == "boolean" and isinstance(value, str):
         return f"{shown(value)}, a string, and every string but the empty one counts as true"
     return ""
@@ -113,7 +121,7 @@ def _fix(setting: Setting, type_: str) -> tuple[Fix | None, str]:
         new = f"[{', '.join(names)}]" if names and all(map(str.isidentifier, names)) else None
     elif type_ == "string" and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
         edit = Edit(setting.span, value[0], r"\[[^&]*\]")
-        return Fix(f"Write {value[0]}", (edit,), safe=False), f"write {value[0]}"
+        return Fix(f"Write {shown(value[0])}", (edit,), safe=False), f"write {shown(value[0])}"
     elif type_ == "integer" and isinstance(value, str):
         new = str(int(value))
     elif type_ == "boolean" and isinstance(value, str) and value.lower() in _BOOLEANS:

@@ -1,4 +1,4 @@
-"""A setting that the framework's own checks refuse.
+"""A setting that the framework's own checks reject.
 
 What it does
     Reports what a framework's argument checks forbid before Megatron-Core sees it: ``model_overrides`` that repeat a

@@ -12,13 +12,17 @@ What it does
     * ``mlp`` in the list of a model whose linear layers have biases: endless recursion in the first backward step (from
       0.12 on, in BF16, FP16 and FP32).
 
-    Only where the numbers are known: at a closed site, or from ``--facts`` and ``--model``.
+    Only where the numbers are known: from the file itself, where absent fields have Megatron-Core's defaults, or from
+    ``--facts`` and ``--model``.
 
 Why is this bad
     The job dies after everything has been loaded, or needs memory that the setting was meant to save.
 
 Use instead
     What the help line says.
+
+Options
+    ``--facts num_layers=32`` and ``--model PATH``: what is known of the model besides the recipe.
 """
 
 from __future__ import annotations
@@ -39,6 +43,11 @@ _SELECTIVE = f"{_MODEL}recompute_granularity: selective\n"
 VALID = (
     Example(f"{_UNIFORM}recompute_num_layers: 5\n", options={"mcore": "0.16.1"}),
     Example(f"{_UNIFORM}recompute_num_layers: 1\nmtp_num_layers: 1\n", options={"mcore": "0.16.1"}),
+    Example(f"{_UNIFORM}recompute_num_layers: 4\n", options={"mcore": "0.17.0"}),
+    Example(
+        f"{_UNIFORM}recompute_num_layers: 4\npipeline_model_parallel_size: 2\nnum_layers_in_first_pipeline_stage: 4\n",
+        options={"mcore": "0.16.1"},
+    ),
     Example(f"{_SELECTIVE}add_bias_linear: false\nrecompute_modules: [mlp]\n", options={"mcore": "0.16.1"}),
 )
 INVALID = (
@@ -87,12 +96,12 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
 
 
 def _release(contract: Contract) -> tuple[int, ...]:
-    """What to compare releases by; a source tree that has no number is newer than all of them."""
+    """What releases are compared by; a source tree without a number is newer than all of them."""
     return store.version_key(contract.version) if contract.version[:1].isdigit() else (999,)
 
 
 def _layout(site: Site, contract: Contract, field: str) -> Any:
-    """What a field of the pipeline's layout is: what the recipe says, and else the default, in every framework."""
+    """The value of a field of the pipeline's layout: the recipe's, else the default, in every framework."""
     if field in site.effective:
         return site.effective[field]
     return site.settings[field].value if field in site.settings else contract.default(field)
@@ -103,10 +112,10 @@ def _uneven_chunks(site: Site, contract: Contract, release: tuple[int, ...]) -> 
     if site.value("recompute_method") == "uniform" and type(size) is int and size < 1:
         yield Finding(
             "RCL112",
-            f"recompute_num_layers is {size}, and chunks of so many layers never come to an end",
+            f"recompute_num_layers must be at least 1; with {size} the first forward step never ends",
             at(site, "recompute_num_layers"),
-            f"the first forward step does not return: {_BLOCK}, _checkpointed_forward, goes on by that number",
-            "write 1 or more",
+            f"_checkpointed_forward advances by that number of layers: {_BLOCK}",
+            "set recompute_num_layers: 1 or more",
             involved(site, ("recompute_num_layers", "recompute_method")),
         )
     if release >= (0, 17) or site.value("recompute_method") != "uniform":
@@ -118,16 +127,22 @@ def _uneven_chunks(site: Site, contract: Contract, release: tuple[int, ...]) -> 
         return
     yield Finding(
         "RCL112",
-        f"recompute_num_layers is {size}, and a pipeline stage has {layers} layers: the last chunk runs past the end",
+        f"recompute_num_layers is {size}, which does not divide the {layers} layers of a pipeline stage: "
+        "the last chunk runs past the end",
         at(site, "recompute_num_layers"),
-        f"IndexError in the first forward step before megatron-core 0.17: {_BLOCK}, _checkpointed_forward",
-        f"write a number that divides {layers}",
+        f"IndexError in the first forward step, fixed in megatron-core 0.17: _checkpointed_forward in {_BLOCK}",
+        f"set recompute_num_layers to a divisor of {layers}, such as {_divisor(layers, size)}",
         involved(site, ("recompute_num_layers", "num_layers", "pipeline_model_parallel_size")),
     )
 
 
+def _divisor(layers: int, size: int) -> int:
+    """The divisor of a number of layers that is nearest to a size, the smaller of two."""
+    return min((number for number in range(1, layers + 1) if layers % number == 0), key=lambda n: abs(n - size))
+
+
 def _stage(site: Site, contract: Contract) -> int | None:
-    """How many layers each part of the model has that runs as one block; None where that is not known."""
+    """The layers of each part of the model that runs as one block; None where the number is not known."""
     layers, stages = site.value("num_layers"), site.value("pipeline_model_parallel_size")
     uneven = any(_layout(site, contract, field) not in (None, False) for field in _UNEVEN)
     if uneven or not _whole(layers) or not _whole(stages):
@@ -157,38 +172,38 @@ def _prediction_layers(site: Site, release: tuple[int, ...]) -> Iterator[Finding
     if (0, 18) <= release < (0, 19):
         yield Finding(
             "RCL112",
-            "full recomputation does not run with multi-token prediction in megatron-core 0.18",
+            "full recomputation fails with multi-token prediction (mtp_num_layers) in megatron-core 0.18",
             at(site, "recompute_granularity"),
-            f"TypeError in the first forward step: _checkpointed_forward does not take padding_mask ({_MTP}#L1305)",
-            "recompute selectively, or use another release",
+            f"TypeError in the first forward step: _checkpointed_forward does not accept padding_mask: {_MTP}#L1305",
+            "set recompute_granularity: selective, or use another release than 0.18",
             involved(site, ("recompute_granularity", "mtp_num_layers")),
         )
     elif method == "block" and release < (0, 16):
         yield Finding(
             "RCL112",
-            "with multi-token prediction, recompute_method block does not run before megatron-core 0.16",
+            'recompute_method "block" fails with multi-token prediction (mtp_num_layers) before megatron-core 0.16',
             at(site, "recompute_method"),
-            f"NameError in the first forward step: {_MTP} warns and does not import warnings, _checkpointed_forward",
-            "write recompute_method: uniform with recompute_num_layers: 1",
+            f"NameError in the first forward step: _checkpointed_forward warns, and warnings is not imported: {_MTP}",
+            "set recompute_method: uniform and recompute_num_layers: 1",
             involved(site, ("recompute_method", "mtp_num_layers")),
         )
     elif method == "block":
         yield Finding(
             "RCL112",
-            "the layers of multi-token prediction are not recomputed with recompute_method block",
+            'recompute_method "block" does not recompute the layers of multi-token prediction (mtp_num_layers)',
             at(site, "recompute_method"),
-            f"Megatron-Core warns and skips them: {_MTP}, _checkpointed_forward",
-            "write recompute_method: uniform with recompute_num_layers: 1 to recompute them too",
+            f"_checkpointed_forward warns and skips them: {_MTP}",
+            "to recompute them too, set recompute_method: uniform and recompute_num_layers: 1",
             involved(site, ("recompute_method", "mtp_num_layers")),
             severity="warning",
         )
     elif method == "uniform" and _whole(size) and size != 1:
         yield Finding(
             "RCL112",
-            f"recompute_num_layers is {size}, and with multi-token prediction it must be 1",
+            f"recompute_num_layers is {size}, but must be 1 with multi-token prediction (mtp_num_layers)",
             at(site, "recompute_num_layers"),
-            f"AssertionError in the first forward step: {_MTP}, _checkpointed_forward",
-            "write recompute_num_layers: 1",
+            f"AssertionError in the first forward step: _checkpointed_forward in {_MTP}",
+            "set recompute_num_layers: 1",
             involved(site, ("recompute_num_layers", "mtp_num_layers")),
         )
 
@@ -201,12 +216,13 @@ def _returned_bias(site: Site, release: tuple[int, ...]) -> Iterator[Finding]:
         return
     if site.value("num_moe_experts") is not None and site.value("moe_layer_freq") == 1:
         return  # no layer has a dense MLP
+    default = "" if "add_bias_linear" in site.effective else " (the default)"
     yield Finding(
         "RCL112",
-        '"mlp" cannot be recomputed while add_bias_linear is true: the bias that it returns recurses without end',
+        '"mlp" cannot be recomputed while add_bias_linear is true' + default + ": backward recurses without end",
         _item(site, "mlp"),
-        f"in the first backward step: {_LAYER}, _forward_mlp, and tensor_parallel/random.py, CheckpointFunction",
-        "write add_bias_linear: false, or take mlp off recompute_modules",
+        f"RecursionError in the first backward step, over the bias that _forward_mlp returns: {_LAYER}",
+        'set add_bias_linear: false, or remove "mlp" from recompute_modules',
         involved(site, ("recompute_modules", "add_bias_linear")),
     )
 

@@ -1,10 +1,10 @@
-"""A recompute field that the Megatron-Core in use has not got.
+"""A recompute field that the Megatron-Core in use does not have.
 
 What it does
-    Reports ``recompute_modules`` before 0.12, and any other recompute field that came later or went.
+    Reports ``recompute_modules`` before 0.12, and any other recompute field that was added later or removed.
 
 Why is this bad
-    ``TransformerConfig`` refuses an unknown keyword argument; assigned as an attribute, it is read by nobody.
+    ``TransformerConfig`` rejects an unknown keyword argument; assigned as an attribute, it is ignored.
 
 Use instead
     The fields of the release (``recompute-lint contract show``), or a release that has it.
@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..schemas import names
 from ..schemas.contract import Contract
-from ..schemas.names import FIELDS
 from ..sources.model import Site
 from .finding import Example, Finding
 
@@ -31,9 +31,14 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
         if "recompute" not in name or name in contract.fields or value is None:
             continue
         setting = site.origin(name)
-        if setting is None or name not in FIELDS:
+        if setting is None or name not in names.FIELDS:
             continue
-        first, last = FIELDS[name]
-        message = f"megatron-core {contract.version} has no {name}"
-        note = f"there is one from {first} " + (f"to {last}" if last else "on")
-        yield Finding("RCL113", message, setting.key, note, "delete it, or use such a release", (setting,))
+        first, last = names.FIELDS[name]
+        message = f"megatron-core {contract.version} does not have {name}"
+        if last:
+            note = f"in megatron-core {first} to {last}"
+            help = f"remove it, or use megatron-core {first} to {last}"
+        else:
+            note = f"added in megatron-core {first}"
+            help = f"remove it, or use megatron-core {first} or newer"
+        yield Finding("RCL113", message, setting.key, note, help, (setting,))

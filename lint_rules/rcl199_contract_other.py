@@ -1,14 +1,14 @@
-"""A check of the Megatron-Core in use that has no rule of its own here.
+"""A configuration that another check of the Megatron-Core in use rejects.
 
 What it does
-    Reports, in Megatron-Core's words, a configuration that one of its checks refuses. A release newer than this linter
-    may have such checks: ``--mcore PATH`` reads them from its source.
+    Reports, with Megatron-Core's message, a configuration that a check without a rule of its own rejects. A release
+    newer than this linter may have such checks: ``--mcore PATH`` reads them from its source.
 
 Why is this bad
     ``TransformerConfig.__post_init__`` raises an error.
 
 Use instead
-    What the message says.
+    What the help line says.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .finding import Example, Finding
 from .other_guard import findings
 
 VALID: tuple[Example, ...] = ()
-#: No release known has such a check; ``tests/lint_rules/test_contract_other.py`` makes one.
+#: No known release has such a check; ``tests/lint_rules/test_contract_other.py`` makes one.
 INVALID: tuple[Example, ...] = ()
 
 

@@ -1,11 +1,11 @@
 """recompute_modules where the granularity is not selective.
 
 What it does
-    Reports a list of modules beside full recomputation, or beside none.
+    Reports a list of modules together with full recomputation, or without recomputation.
 
 Why is this bad
-    Megatron-Core looks at the list only when ``recompute_granularity`` is selective: whoever wrote it expects something
-    else to be recomputed than what is.
+    Megatron-Core reads the list only when ``recompute_granularity`` is ``selective``: other modules are recomputed than
+    the author expects.
 
 Use instead
     ``recompute_granularity: selective``, or no list.
@@ -22,6 +22,9 @@ from .wording import involved, shown
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
 
+#: The fields whose declaration the page links to.
+FIELDS = ("recompute_modules",)
+
 VALID = (
     Example(f"{_MODEL}recompute_granularity: selective\nrecompute_modules: [layernorm]\n"),
     Example(f"{_MODEL}recompute_granularity: null\nrecompute_modules: null\n"),
@@ -33,7 +36,7 @@ INVALID = (
 
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
-    """At most one finding: the list is there and nobody looks at it."""
+    """At most one finding: the list is there and is ignored."""
     modules = site.effective.get("recompute_modules")
     setting = site.origin("recompute_modules")
     granularity = site.value("recompute_granularity")
@@ -41,11 +44,12 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
         return  # an empty list asks for nothing
     if site.effective.get("moe_layer_recompute"):
         return  # it makes the granularity selective and adds to the list
+    given = "not set" if site.origin("recompute_granularity") is None else shown(granularity)
     yield Finding(
         "RCL201",
-        f"recompute_modules is never looked at: recompute_granularity is {shown(granularity)}",
+        f"recompute_modules is ignored: recompute_granularity is {given}",
         setting.key,
-        f"megatron-core {contract.version} reads it for selective only: {contract.source_of('recompute_modules')}",
-        "write recompute_granularity: selective, or delete the list",
+        f'megatron-core {contract.version} reads it for "selective" only: {contract.source_of("recompute_modules")}',
+        "set recompute_granularity: selective, or delete recompute_modules",
         involved(site, ("recompute_modules", "recompute_granularity")),
     )

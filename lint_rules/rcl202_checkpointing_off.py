@@ -1,14 +1,15 @@
-"""Recomputation asked for while the framework's master switch is off.
+"""Recompute settings while the framework's switch for recomputation is off.
 
 What it does
     Reports a granularity or a list of modules, other than the documented defaults of the framework's own examples, in a
-    file whose effective ``activation_checkpointing`` is false. A child that only switches its parent's off is fine.
+    file whose effective switch is false: ``activation_checkpointing`` in NeMo-RL, ``gradient_checkpointing`` in AReaL.
+    A child that only switches off what its parent has is fine.
 
 Why is this bad
     Nothing is recomputed, and the job runs out of memory that the settings were meant to save.
 
 Use instead
-    ``activation_checkpointing: true``, or no recompute settings.
+    The switch set to true, or no recompute settings.
 """
 
 from __future__ import annotations

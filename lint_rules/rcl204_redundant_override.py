@@ -1,8 +1,8 @@
-"""A recompute setting with the value that is inherited anyway.
+"""A recompute setting that repeats the inherited value.
 
 What it does
-    Reports a key of a recipe that repeats what its parents give it. A recipe that restates a whole section, as
-    published examples do for their readers, is left alone.
+    Reports a key of a recipe with the value that its parents give it. A recipe that repeats a whole section, as
+    published examples do for their readers, is left alone, and so is one whose parents cannot all be read.
 
 Why is this bad
     It hides what the recipe changes, and when the parent changes, this recipe silently stays behind.
@@ -24,7 +24,7 @@ from ..sources.model import UNKNOWN, Setting, Site
 from .finding import Edit, Example, Finding, Fix
 from .wording import shown
 
-#: So many other redundant keys at least make a restated section.
+#: At least this many other redundant keys make a repeated section.
 _RESTATED = 5
 
 _BASE = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: selective\n"
@@ -38,7 +38,9 @@ INVALID = (Example(f"{_CHILD}    recompute_granularity: selective\n", (5,), besi
 
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
-    """One finding for each key of this very file that changes nothing."""
+    """One finding for each key of this file that changes nothing."""
+    if not site.complete:
+        return  # in a cycle, or below a missing parent, the value may be no repetition
     redundant = [setting for setting in site.settings.values() if _repeats(setting, site.file)]
     ours = [setting for setting in redundant if setting.name in RECOMPUTE_KEYS]
     if not ours or _restates_section(site, len(redundant) - len(ours)):
@@ -48,10 +50,10 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
         inherited = setting.replaces.span
         yield Finding(
             "RCL204",
-            f"{setting.name} is {shown(setting.value)} already",
+            f"{setting.name} is {shown(setting.value)} in the parent already",
             setting.key,
             f"inherited from {inherited.path}:{inherited.line}",
-            "delete it",
+            f"delete {setting.name}",
             (setting,),
             _deletion(setting, site),
         )
@@ -67,7 +69,7 @@ def _repeats(setting: Setting, file: str) -> bool:
 
 
 def _restates_section(site: Site, others: int) -> bool:
-    """Whether most of the file's other keys here are redundant too: then it is written to be read by itself."""
+    """Whether most of the file's other keys here are redundant too, so that it can be read by itself."""
     own = sum(
         setting.span.path == site.file and setting.name not in RECOMPUTE_KEYS for setting in site.settings.values()
     )
@@ -79,7 +81,7 @@ def _deletion(setting: Setting, site: Site) -> Fix | None:
     others = [other for other in site.settings.values() if other.key.path == site.file and other is not setting]
     end = max([setting.span.end_line, *(item.end_line for item in setting.items)])
     if (setting.span.line, setting.span.column) < (setting.key.line, setting.key.column):
-        return None  # the value is an alias of what stands elsewhere
+        return None  # the value is an alias of another place
     if not others or any(setting.key.line <= other.key.line <= end for other in others):
         return None
     if setting.items and setting.items[-1].end_line == setting.items[-1].line == end != setting.items[-1].end_line:

@@ -1,10 +1,10 @@
-"""A key that stands twice in one mapping.
+"""A key that is given twice in one mapping.
 
 What it does
     Reports the second one, in any mapping of a file with recompute settings.
 
 Why is this bad
-    PyYAML silently keeps the last; OmegaConf, which NeMo-RL, verl and ROLL read their files with, refuses the file.
+    PyYAML silently keeps the last; OmegaConf, which NeMo-RL, verl and ROLL read their files with, rejects the file.
 
 Use instead
     One of the two.

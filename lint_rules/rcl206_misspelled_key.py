@@ -1,18 +1,18 @@
-"""A key that is nearly the name of a recompute setting.
+"""An unknown key that is close to the name of a recompute setting.
 
 What it does
     Reports keys such as ``recompute_module`` or ``recompute_granuarlity`` in a site's own mapping, or in one that
     the framework merges over it (NeMo-RL's ``model_overrides``). Keys that Megatron-Core or the framework has are
-    never taken for another.
+    never reported.
 
 Why is this bad
-    Nobody reads them, and nobody says so; or, in ``model_overrides``, the run fails over them once it has begun.
+    The key is ignored without a word; in ``model_overrides``, the run fails after it has begun.
 
 Use instead
     The right name.
 
 Fix
-    Renames the key (unsafe: the setting takes effect then).
+    Renames the key (unsafe: the setting then takes effect).
 """
 
 from __future__ import annotations
@@ -61,20 +61,34 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
     meaning = Counter(unread.values())
     for name, close in unread.items():
         setting = settings[name]
+        source = contract.source_of(close) or site.source
         sure = name in site.settings and close not in site.settings and meaning[close] == 1
         yield Finding(
             "RCL206",
-            f"nobody reads {name}",
+            f"unknown {'flag' if site.spelling == '-' else 'key'} {_written(name, site)}{_consequence(name, site)}",
             setting.key,
-            contract.source_of(close) or site.source,
-            f"did you mean {close}?",
+            f"the setting is {_written(close, site)}: {source}" if source else "",
+            f"did you mean {_written(close, site)}?",
             (setting,),
             _rename(setting, close, site) if sure else None,
         )
 
 
+def _written(name: str, site: Site) -> str:
+    return f"--{name.replace('_', '-')}" if site.spelling == "-" else name
+
+
+def _consequence(name: str, site: Site) -> str:
+    """What happens to the key, where that is certain."""
+    if site.dialect == "transformer-config":
+        return ": TransformerConfig rejects it"
+    if site.dialect == "nemo-rl":
+        return ": it is ignored" if name in site.settings else " in model_overrides: NeMo-RL rejects it"
+    return ": it is ignored" if site.dialect == "nemo" else ""
+
+
 def _close(name: str, meant: frozenset[str], contract: Contract) -> str | None:
-    """The key that is meant by one that nobody reads; None for a key that somebody does, or that is nearly none."""
+    """The key that an unknown one is close to; None for a known key, and for one that is close to none."""
     if name in contract.fields or name in RECOMPUTE_KEYS or name in SUCCESSORS:
         return None
     return _meant(name, meant)
@@ -88,5 +102,5 @@ def _rename(setting: Setting, name: str, site: Site) -> Fix:
 
 @lru_cache(maxsize=4096)
 def _meant(name: str, names: frozenset[str]) -> str | None:
-    """Recipes share most of their keys, so each is compared once a run."""
+    """The nearest key. Recipes share most of their keys, so each is compared once in a run."""
     return nearest(name, sorted(names), _TOLERANCE)

@@ -1,13 +1,13 @@
-"""A module named twice in recompute_modules.
+"""A module that is listed twice in recompute_modules.
 
 What it does
     Reports each repetition.
 
 Why is this bad
-    It changes nothing, and mostly stands where another module was meant.
+    It changes nothing, and often another module was meant.
 
 Use instead
-    Name it once.
+    List it once.
 
 Fix
     Deletes the repetition (safe).
@@ -29,6 +29,9 @@ _SEPARATOR = r"(?:\s*,\s*|[ \t]+(?:\\\n[ \t]*)?)"
 _DASH = r"[ \t]*\n[ \t]*-[ \t]+"
 
 _HEAD = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: selective\n"
+
+#: The fields whose declaration the page links to.
+FIELDS = ("recompute_modules",)
 
 VALID = (Example(f"{_HEAD}    recompute_modules: [core_attn, mlp]\n"),)
 INVALID = (
@@ -55,13 +58,19 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
         if isinstance(name, str) and name in modules[:index]:
             yield Finding(
                 "RCL207",
-                f"{shown(name)} is named already",
+                f"{shown(name)} is listed twice (first {_place(setting, modules.index(name), index)})",
                 item_span(setting, index),
                 "",
-                "delete it",
+                "delete the repetition",
                 (setting,),
                 _deletion(setting, index, name),
             )
+
+
+def _place(setting: Setting, first: int, index: int) -> str:
+    """Where the first of two stands, as seen from the second."""
+    one, other = item_span(setting, first), item_span(setting, index)
+    return f"on line {one.line}" if one.line != other.line else f"at column {one.column}"
 
 
 def _deletion(setting: Setting, index: int, name: str) -> Fix | None:

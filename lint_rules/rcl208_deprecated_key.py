@@ -1,11 +1,13 @@
-"""A recompute setting that has a successor.
+"""A recompute setting that another one has replaced.
 
 What it does
     Reports ``moe_layer_recompute``, ``recompute_activations``, ``checkpoint_activations`` and NeMo's
-    ``activations_checkpoint_*`` while they are set to anything but false or null.
+    ``activations_checkpoint_*`` while they are set to anything but false or null. NeMo 1 reads the last by these names
+    only (``megatron_base_model.py#L557-L559``), so they are not reported in its files.
 
 Why is this bad
-    Megatron-Core warns of the first and will drop it; the others it never had, and frameworks translate them, or not.
+    Megatron-Core warns about the first and will remove it. It never had the others: some frameworks translate them,
+    others ignore them.
 
 Use instead
     ``recompute_granularity`` with ``recompute_modules``, ``recompute_method`` and ``recompute_num_layers``.
@@ -28,7 +30,7 @@ INVALID = (
     Example(f"{_MODEL}recompute_activations: true\n", (4,)),
 )
 
-#: What each old key means in the terms of the new ones.
+#: What each old key means in terms of the new ones.
 SUCCESSORS = {
     "moe_layer_recompute": "recompute_granularity: selective with recompute_modules: [moe]",
     "recompute_activations": "recompute_granularity: selective",
@@ -39,14 +41,25 @@ SUCCESSORS = {
 }
 
 
+#: NeMo 1's names, which it reads and no others.
+_OF_NEMO = tuple(name for name in SUCCESSORS if name.startswith("activations_checkpoint_"))
+
+
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
-    """One finding for each old key that is set, unless the framework has the key as its own."""
+    """One finding for each old key that is set, unless the framework has it as a key of its own."""
     own = store.parser(site.parser).own
     for name in SUCCESSORS:
         setting = site.settings.get(name)
-        if setting is None or name in own:
+        if setting is None or name in own or (name in _OF_NEMO and site.dialect == "nemo"):
             continue
         if setting.value in (None, False) or (name == "moe_layer_recompute" and not contract.modules):
             continue
         note = contract.source_of(name)
-        yield Finding("RCL208", f"{name} is deprecated", setting.key, note, f"write {SUCCESSORS[name]}", (setting,))
+        yield Finding(
+            "RCL208",
+            f"{name} is deprecated",
+            setting.key,
+            note and f"declared at {note}",
+            f"use {SUCCESSORS[name]}",
+            (setting,),
+        )

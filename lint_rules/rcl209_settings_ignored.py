@@ -1,11 +1,11 @@
-"""A recompute setting that is not looked at.
+"""A recompute setting that is ignored.
 
 What it does
-    Reports ``recompute_method`` and ``recompute_num_layers`` while no granularity is set, a method beside selective
-    recomputation where nothing forbids it, and settings that the framework sets itself or does not read.
+    Reports ``recompute_method`` and ``recompute_num_layers`` while no granularity is set, a method together with
+    selective recomputation where that is not an error, and settings that the framework sets itself or does not read.
 
 Why is this bad
-    The job runs with something else than what the file says.
+    The job does not run with what the file says.
 
 Use instead
     Set the granularity, or delete the key.
@@ -18,9 +18,12 @@ from collections.abc import Iterator
 from ..schemas.contract import Contract
 from ..sources.model import UNKNOWN, Site
 from .finding import Example, Finding
-from .wording import involved, shown
+from .wording import called, involved, joined
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
+
+#: The fields whose declaration the page links to.
+FIELDS = ("recompute_method", "recompute_num_layers")
 
 VALID = (Example(f"{_MODEL}recompute_granularity: full\nrecompute_method: uniform\nrecompute_num_layers: 1\n"),)
 INVALID = (
@@ -36,24 +39,31 @@ INVALID = (
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
     """One finding for each such setting."""
     granularity = site.value("recompute_granularity")
-    if site.effective.get("moe_layer_recompute") and granularity != "full":  # beside full, Megatron-Core refuses it
+    if site.effective.get("moe_layer_recompute") and granularity != "full":  # Megatron-Core rejects it with full
         granularity = "selective"
     for name in ("recompute_method", "recompute_num_layers"):
         setting = site.origin(name)
         value = site.effective.get(name)
         if setting is None or value is None or value is UNKNOWN or value == 0:
-            continue  # no layers is what is meant, too
+            continue  # 0 asks for nothing
         if granularity is None:
-            reason = "no recompute_granularity is set"
+            reason = "recompute_granularity is not set"
         elif granularity == "selective" and name == "recompute_method" and value in ("uniform", "block"):
-            reason = "recompute_granularity is selective"
+            reason = f'{called(site, "recompute_granularity")} is "selective"'
         else:
             continue
         yield Finding(
             "RCL209",
-            f"{name} is {shown(value)} and has no effect: {reason}",
+            f"{called(site, name)} is ignored: {reason}",
             setting.key,
-            contract.source_of(name),
-            "delete it, or write recompute_granularity: full",
+            f"declared at {contract.source_of(name)}",
+            f"delete {called(site, name)}, or set {called(site, 'recompute_granularity')}: full{_besides(site)}",
             involved(site, (name, "recompute_granularity")),
         )
+
+
+def _besides(site: Site) -> str:
+    """What full recomputation needs besides and the site does not have."""
+    names = ("recompute_method", "recompute_num_layers")
+    absent = [name for name in names if site.effective.get(name) is None and name not in site.settings]
+    return f" and add {joined([called(site, name) for name in absent])}" if absent else ""

@@ -1,16 +1,16 @@
-"""A default for a recompute setting at the place that reads it.
+"""A default for a recompute setting in the code that reads it.
 
 What it does
     Reports a default other than None that Python code has for a recompute key: ``.get(key, default)``, ``.pop``,
     ``.setdefault``, ``getattr``, ``OmegaConf.select(default=...)``, ``.get(key) or default``, and
     ``config[key] if key in config else default``. Defaults of function parameters and of schema classes belong where
-    they are; ``parameter-defaults = true`` reports those of parameters, too. ``extend-recompute-keys`` adds keys.
+    they are.
 
     A default that is false, zero or empty is left alone where the value is only tested: None would come out the same.
 
 Why is this bad
-    The recipe no longer says what runs. Two places that read the key may have two defaults, and whoever deletes the key
-    gets one of them.
+    The recipe no longer says what runs. Two places that read the key may have different defaults, and deleting the key
+    from the recipe silently selects one of them.
 
 Use instead
     ``config[key]``, and the value in the recipe. None is fine: it says that there was no value.
@@ -18,6 +18,10 @@ Use instead
 Fix
     Reads the key without a default (safe where a key that is there gives what it gave before; unsafe for ``or``, which
     also replaces null, false and zero). A missing key is an error then.
+
+Options
+    ``parameter-defaults = true`` in the configuration reports the defaults of function parameters, too.
+    ``extend-recompute-keys = ["..."]`` adds keys.
 """
 
 from __future__ import annotations
@@ -98,11 +102,11 @@ def _of_call(node: ast.Call, scope: Scope, file: PythonFile) -> Iterator[Finding
     if is_empty(read.default) and (is_tested(node, file.parents) or is_kept_for_tests(node, scope, file)):
         return
     if read.form == "pop" and isinstance(file.parents.get(node), ast.Expr):
-        return  # thrown away
+        return  # the value is not used
     unused = isinstance(file.parents.get(node), ast.Expr)
     fix = None if unused else _without_default(read, file.python)
     if fix is not None and (read.form == "setdefault" or _is_default(node, scope, file)):
-        fix = fix._replace(safe=False)  # it would be read, or no longer written, where it makes a difference
+        fix = fix._replace(safe=False)  # reading or no longer writing it may make a difference
     yield _finding(node, read.key, read.default, fix, file.python)
 
 
@@ -202,7 +206,7 @@ def _finding(node: ast.AST, key: str, default: ast.expr, fix: Fix | None, python
         "RCL301",
         f"{text} is a hidden default of {key}",
         python.span(node),
-        "the recipe does not say it, and another place that reads the key may have another default",
+        "the recipe does not show it, and other code that reads the key may have another default",
         "put the value into the recipe, and read the key without a default",
         (),
         fix,

@@ -6,10 +6,10 @@ What it does
     does not check the value itself.
 
     What validates: ``finalize()``, ``validate()``, ``__post_init__()``, ``dataclasses.replace()``, functions whose
-    names begin with ``validate`` or ``finalize``, making a new configuration from it, and what ``extend-validators``
-    names. What checks: a membership test, a set difference or a chain of comparisons that ends in ``raise`` or
-    ``assert``; or one that tells wrong values from right ones where wrong ones are replaced, leave the function before
-    the assignment, or do not reach it. Literals are checked by the contract instead (RCL101 to RCL113).
+    names begin with ``validate`` or ``finalize``, and making a new configuration from it. What checks: a membership
+    test, a set difference or a chain of comparisons that ends in ``raise`` or ``assert``; or one after which wrong
+    values are replaced, leave the function before the assignment, or do not reach it. The contract checks literals
+    instead (RCL101 to RCL113).
 
 Why is this bad
     ``TransformerConfig.__post_init__`` runs once, when the configuration is made. What is assigned later meets no
@@ -17,7 +17,10 @@ Why is this bad
 
 Use instead
     ``dataclasses.replace(config, recompute_modules=modules)``, ``config.finalize()`` after the assignments, or a check
-    of the value against the modules there are.
+    of the value against the valid modules.
+
+Options
+    ``extend-validators = ["..."]`` in the configuration names further functions that validate a configuration.
 """
 
 from __future__ import annotations
@@ -147,7 +150,7 @@ def _is_safe(target: ast.Attribute, value: ast.expr, scope: Scope, file: PythonF
     if isinstance(inner, ast.Attribute) and inner.attr == "value" and isinstance(inner.value, ast.Call):
         return True  # Granularity(text).value: the enumeration refuses what it does not have
     if target.attr == "recompute_num_layers" and isinstance(value, ast.Call) and last_name(value.func) == "int":
-        return True  # which refuses what is no number
+        return True  # which rejects what is not a number
     if (
         _is_copied(target, inner, scope, file)
         or _is_taken_over(target, inner, scope, file)
@@ -162,7 +165,7 @@ def _is_safe(target: ast.Attribute, value: ast.expr, scope: Scope, file: PythonF
 
 
 def _is_finalized_by_callers(target: ast.Attribute, scope: Scope, file: PythonFile) -> bool:
-    """Whether the configuration is a parameter, and whoever calls the function in this file finalizes what it gave."""
+    """Whether the configuration is a parameter, and each caller in this file finalizes it afterwards."""
     path = path_of(target)
     if path is None or isinstance(scope, ast.Module):
         return False
@@ -321,8 +324,8 @@ def _finding(target: ast.Attribute, value: ast.expr, python: Python) -> Finding:
         text = f"{text[:57]}..."
     return Finding(
         "RCL302",
-        f"{target.attr} is set to {text}, and nothing here validates it",
+        f"{target.attr} is set to {text}, and nothing validates it afterwards",
         python.span(target),
-        "TransformerConfig.__post_init__ has run by then: a wrong value passes silently",
-        "use dataclasses.replace(), call finalize() afterwards, or check the value and raise",
+        "TransformerConfig.__post_init__ has already run, so a wrong value passes silently",
+        "use dataclasses.replace(), call finalize() after the assignment, or check the value and raise",
     )

@@ -1,21 +1,21 @@
-"""A list of the recompute modules there are that is not the list of the Megatron-Core in use.
+"""A list of all recompute modules that differs from that of the Megatron-Core in use.
 
 What it does
     Reports comments, docstrings, help texts, ``Literal[...]``, enumerations, ``choices=`` and collections called
-    ``VALID_...``, ``ALLOWED_...`` or the like that list the recompute modules, and miss some or name some that there
-    are not. In YAML, comments. A list is taken for one of all there is when words such as valid, allowed, options,
-    choices or one of announce it; an example, a default or a value is none.
+    ``VALID_...``, ``ALLOWED_...`` or the like that list the recompute modules, and leave some out or name some that do
+    not exist. In YAML, comments. A list counts as one of all modules where words such as valid, allowed, options,
+    choices or one of introduce it; examples, defaults and values do not count.
 
     Silent where the release of Megatron-Core is only assumed (see ``--mcore``), and in Megatron-Core's own files.
 
 Why is this bad
-    Whoever reads the list does not learn of the modules that save most, and a check against it refuses them.
+    Readers of the list do not learn about the modules that save most, and a check against it rejects them.
 
 Use instead
     The whole list (``recompute-lint contract show``), or a link to Megatron-Core's.
 
 Fix
-    Completes the list, and takes off what there is not (safe in comments).
+    Completes the list, and removes unknown modules (safe in comments, unsafe in code).
 """
 
 from __future__ import annotations
@@ -27,14 +27,17 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..schemas import store
 from ..schemas.names import MODULES
 from ..sources.model import Span
 from ..sources.python.comments import Places, Prose, of_python, of_yaml
 from ..sources.python.query import last_name
 from ..sources.python.rewriting import ListChange
 from .finding import Edit, Example, Finding, Fix
+from .links import link
 from .module_lists import ModuleList, enumerations, naming, quoting
 from .python_file import PythonFile
+from .wording import joined
 
 if TYPE_CHECKING:
     from ..schemas.choose import Choice
@@ -44,6 +47,9 @@ _MCORE = {"mcore": "0.16.1"}
 _FARTHEST = 400
 
 _SEVEN = '"core_attn", "moe_act", "layernorm", "mla_up_proj", "mlp", "moe", "shared_experts"'
+
+#: The fields whose declaration the page links to.
+FIELDS = ("recompute_modules",)
 
 VALID = (
     Example(f"# Valid options for recompute_modules: [{_SEVEN}].\nmodules = None\n", filename="a.py", options=_MCORE),
@@ -107,7 +113,7 @@ class _Item(NamedTuple):
 
 
 def concerns(text: str, choice: Choice) -> bool:
-    """Whether a Python file can hold such a list, judged by its text alone."""
+    """Whether a Python file can hold such a list, as far as its text tells."""
     return quoting(_ever(choice)).search(text) is not None or bool(_near_another(text, _ever(choice)))
 
 
@@ -179,19 +185,26 @@ def _judge(items: list[_Item], span: Span, choice: Choice, fix: Fix | None) -> I
         return
     parts = []
     if missing:
-        parts.append(f"misses {', '.join(missing)}")
+        parts.append(f"leaves out {joined(missing)}{_recent(missing)}")
     if unknown:
-        parts.append(f"names {', '.join(unknown)}, which megatron-core {contract.version} does not have")
+        parts.append(f"names {joined(unknown)}, which megatron-core {contract.version} does not have")
     yield Finding(
         "RCL303",
-        f"this list of the recompute modules {' and '.join(parts)}",
+        f"this list of recompute modules {' and '.join(parts)}",
         span,
-        f"megatron-core {contract.version} can recompute {', '.join(contract.modules)} "
-        f"({contract.source_of('recompute_modules')})",
-        "complete the list" if missing else "take it off the list",
+        f"megatron-core {contract.version} has {joined(contract.modules)}: "
+        f"{link(contract, contract.source_of('recompute_modules'))}",
+        "complete the list" if missing else f"remove {joined(unknown)}",
         (),
         fix,
     )
+
+
+def _recent(names: list[str]) -> str:
+    """Which of the modules came after the first release that had any."""
+    first = min(MODULES.values(), key=store.version_key)
+    added = [name for name in names if MODULES.get(name, first) != first]
+    return f" (new since {first}: {joined(added)})" if added else ""
 
 
 # ---- lists in code

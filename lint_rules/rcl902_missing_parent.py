@@ -1,8 +1,8 @@
 """A parent that cannot be read.
 
 What it does
-    Reports a file that ``defaults:`` names and that is not there. What the recipe inherits is then unknown, and nothing
-    that depends on it is reported.
+    Reports a file that ``defaults:`` names and that does not exist. What the recipe inherits is then unknown, and
+    nothing that depends on it is reported.
 
 Why is this bad
     The framework stops with FileNotFoundError.

@@ -1,10 +1,10 @@
 """A recipe that inherits from itself, directly or through others.
 
 What it does
-    Reports the ``defaults:`` entry that closes the circle.
+    Reports the ``defaults:`` entry that closes the cycle, once for each cycle.
 
 Why is this bad
-    The framework recurses until Python stops it.
+    The framework recurses until Python raises RecursionError.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ What it does
     Reports a file that is missing, locked, too large, or not UTF-8. The other files are linted all the same.
 
 Why is this bad
-    What cannot be read cannot be checked.
+    A file that cannot be read cannot be checked.
 
 Use instead
     UTF-8.

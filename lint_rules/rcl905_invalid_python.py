@@ -2,10 +2,10 @@
 
 What it does
     Reports the first syntax error of a Python file that mentions recompute settings, Python 2 included. Syntax that is
-    newer than the Python that runs the linter is no error. Templates that are yet to become Python are left alone.
+    newer than the Python that runs the linter is not an error. Templates of Python files are left alone.
 
 Why is this bad
-    What cannot be parsed cannot be checked.
+    A file that cannot be parsed cannot be checked.
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
-"""A comment that silences nothing. Off unless it is asked for by its code.
+"""A comment that suppresses nothing. Off unless it is selected by its code.
 
 What it does
-    Reports ``# noqa: RCL...`` and ``# recompute-lint: disable=...`` whose codes silence no finding of a rule that has
-    looked at the file. A ``# noqa`` without codes is left alone, since it may be meant for another tool.
+    Reports ``# noqa: RCL...`` and ``# recompute-lint: disable=...`` whose codes suppress no finding of a rule that ran
+    on the file. A ``# noqa`` without codes is left alone, since it may be meant for another tool.
 
     ``--extend-select RCL906``, or ``extend-select = ["RCL906"]``, turns it on.
 
 Why is this bad
-    The mistake that it once excused is gone, and the next one of its kind will not be seen.
+    The mistake that it suppressed is gone, and the next one of its kind will not be reported.
 
 Use instead
     Delete it.
 
 Fix
-    Deletes the codes, or the comment where none is left.
+    Deletes the codes, or the comment where none is left (safe).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ INVALID = (
 
 
 class Comment(Protocol):
-    """What there is to know of a comment; see :class:`recompute_lint.hooks.suppress.Comment`."""
+    """A comment; see :class:`recompute_lint.hooks.suppress.Comment`."""
 
     line: int
     start: int
@@ -74,11 +74,11 @@ def report(path: str, text: str, comment: Comment, idle: Sequence[str]) -> Itera
         path: the file.
         text: the line that the comment ends.
         comment: the comment.
-        idle: its codes that silence nothing.
+        idle: its codes that suppress nothing.
     """
     span = Span(path, comment.line, comment.start + 1, comment.line, comment.end + 1)
     yield Finding(
-        "RCL906", f"{', '.join(idle)} silences nothing here", span, "", "delete it", (), _fix(text, comment, idle)
+        "RCL906", f"unused suppression of {', '.join(idle)}", span, "", "delete it", (), _fix(text, comment, idle)
     )
 
 
@@ -87,9 +87,9 @@ def _fix(text: str, comment: Comment, idle: Sequence[str]) -> Fix | None:
     kept = [token for token in comment.codes if token not in idle]
     if kept:
         codes = Span("", comment.line, comment.codes_start + 1, comment.line, comment.end + 1)
-        return Fix("Delete what silences nothing", (Edit(codes, ", ".join(kept)),), safe=True, changes=0)
+        return Fix("Delete the unused codes", (Edit(codes, ", ".join(kept)),), safe=True, changes=0)
     if text[comment.end :].strip():
-        return None  # somebody says why
+        return None  # the rest of the comment says why
     before = text[: comment.start].rstrip()
     if not before:
         return Fix("Delete the comment", (Edit(here._replace(end_line=comment.line + 1), ""),), safe=True, changes=0)

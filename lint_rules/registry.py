@@ -1,6 +1,6 @@
 """Every rule: its code, name and severity, what it runs on, and the module with its page, its examples and its check.
 
-Modules are imported when they are needed: a run that finds nothing imports few of them.
+Modules are imported on demand: a run without findings imports few of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Rule(NamedTuple):
     #:   seen then.
     #: * ``comments``: the comments that silence findings: ``report(path, text, comment, idle)``.
     on: str
-    #: Whether it runs without being asked for by its code.
+    #: Whether it runs without being selected by its code.
     default: bool = True
     #: Whether it runs only where the Megatron-Core in use is known, not where the newest release stands in for it.
     needs_release: bool = False

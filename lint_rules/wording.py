@@ -1,14 +1,20 @@
-"""What several rules have to say in the same way."""
+"""What several rules say in the same way.
+
+A value by itself stands in double quotes, as JSON writes it; a key is bare, and so is ``key: value`` as a file has it.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..schemas.contract import Contract, Guard
-from ..sources.model import Setting, Site, Span
+from ..sources.model import UNKNOWN, Setting, Site, Span
 from .finding import Edit, Finding, Fix
+
+if TYPE_CHECKING:
+    from .remedies import Change
 
 
 def shown(value: Any) -> str:
@@ -17,6 +23,13 @@ def shown(value: Any) -> str:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
         return str(value)
+
+
+def called(site: Site, field: str) -> str:
+    """The key that gives a field its value, where it is the field under another name; else the field."""
+    setting = site.origin(field)
+    renamed = setting is not None and setting.value == site.effective.get(field) and setting.value is not UNKNOWN
+    return setting.name if setting is not None and renamed else field
 
 
 def at(site: Site, field: str) -> Span:
@@ -31,8 +44,8 @@ def item_span(setting: Setting, index: int) -> Span:
 
 
 def reason(contract: Contract, guard: Guard) -> str:
-    """Where Megatron-Core refuses it."""
-    return f"megatron-core {contract.version} refuses it: {guard.source}"
+    """Where Megatron-Core rejects it."""
+    return f"rejected by megatron-core {contract.version}: {guard.source}"
 
 
 def involved(site: Site, fields: tuple[str, ...]) -> tuple[Setting, ...]:
@@ -57,15 +70,68 @@ def from_guard(
     return Finding(guard.code, message, span, reason(contract, guard), help, involved(site, guard.fields), fix)
 
 
-def conditions(site: Site, guard: Guard, instance: dict[str, Any]) -> str:
-    """The other settings that make a guard refuse, such as ``moe_grouped_gemm is false (the default)``."""
-    parts = []
-    for field in guard.fields:
-        if field == guard.field or field not in instance or field.startswith("recompute_"):
-            continue
-        default = "" if field in site.effective else " (the default)"
-        parts.append(f"{field} is {shown(instance[field])}{default}")
-    return " and ".join(parts)
+def decisive(site: Site, guard: Guard, contract: Contract, instance: dict[str, Any]) -> list[str]:
+    """The fields without which the guard would not reject: as few as will do, and those that are written for choice.
+
+    Args:
+        site: what is rejected.
+        guard: what rejects it.
+        contract: whose guard it is.
+        instance: the values that are known.
+    """
+    kept = {name: instance[name] for name in guard.fields if name in instance}
+    if guard not in contract.violations(kept):
+        return list(kept)
+    for name in sorted(kept, key=lambda name: site.origin(name) is not None):
+        fewer = {other: value for other, value in kept.items() if other != name}
+        if guard in contract.violations(fewer):
+            kept = fewer
+    return list(kept)
+
+
+def conditions(site: Site, guard: Guard, contract: Contract, instance: dict[str, Any], names: list[str]) -> str:
+    """The settings that make a guard reject, such as ``moe_grouped_gemm is false (the default)``.
+
+    Args:
+        site: what is rejected.
+        guard: what rejects it.
+        contract: whose guard it is; a deprecated field is named only where it is written.
+        instance: the values that are known.
+        names: which of them to name.
+    """
+    written = [_given(site, name, instance[name]) for name in names if name in site.effective]
+    by_default = [name for name in names if name not in site.effective and name not in contract.retired]
+    if len(by_default) == 1:
+        written.append(f"{by_default[0]} is {shown(instance[by_default[0]])} (the default)")
+    for package, wanted in guard.requires.items():
+        written.append(f"{package} is older than {wanted.removeprefix('>=').removesuffix('dev0')}")
+    text = joined(written)
+    if len(by_default) > 1:
+        defaults = joined([f"{name}: {shown(instance[name])}" for name in by_default])
+        text = f"{text}{' and ' if text else ''}these are left at their defaults: {defaults}"
+    return text
+
+
+def _given(site: Site, field: str, value: Any) -> str:
+    """A field with its value, by the key that is written, where that is another."""
+    setting = site.origin(field)
+    if setting is None or setting.name == field:
+        return f"{field} is {shown(value)}"
+    return f"{setting.name} is {shown(setting.value)}"
+
+
+def advice(guard: Guard, changes: list[Change], names: list[str]) -> str:
+    """The help line for a guard: what was proven to help, or else which settings to choose between."""
+    ways = [change.text for change in changes]
+    for package, wanted in guard.requires.items():
+        ways.insert(0, f"use {package} {wanted.removeprefix('>=').removesuffix('dev0')} or newer")
+    return joined(ways, ", or", ", ") if ways else f"change one of {joined(names)}"
+
+
+def joined(parts: list[str], word: str = "and", comma: str = ", ") -> str:
+    """Words as a sentence lists them: ``a, b and c``."""
+    before, last = comma.join(parts[:-1]), "".join(parts[-1:])
+    return f"{before}{'' if word.startswith(',') else ' '}{word} {last}" if before else last
 
 
 def replace(span: Span, text: str, message: str, *, old: Any, safe: bool) -> Fix:
@@ -74,8 +140,8 @@ def replace(span: Span, text: str, message: str, *, old: Any, safe: bool) -> Fix
 
 
 def reword(span: Span, text: str, message: str, *, old: str) -> Fix:
-    """An unsafe fix that writes one word for another, and leaves the quotes around it."""
-    return Fix(message, (Edit(span, text, quotable(old), quoted=True),), safe=False)
+    """A fix that writes one word for another and leaves the quotes: safe where only the case of letters differs."""
+    return Fix(message, (Edit(span, text, quotable(old), quoted=True),), safe=old.lower() == text)
 
 
 def quotable(text: str) -> str:

@@ -1,6 +1,6 @@
 """A plugin for pytest: ``pytest --recompute-lint PATH``, and the fixture ``recompute_lint``.
 
-Both fail on a finding, and on a file with recompute settings of no known framework, in which nothing can be checked.
+Both fail on a finding, and on a file with recompute settings of an unknown framework, in which nothing can be checked.
 pytest loads this module in every run where the package is installed, so it imports the linter only when it lints.
 """
 
@@ -91,7 +91,7 @@ class Lint:
 
 @pytest.fixture
 def recompute_lint() -> Lint:
-    """A function that fails the test if files have findings, or recompute settings of no known framework."""
+    """A function that fails the test if files have findings, or recompute settings of an unknown framework."""
     return Lint()
 
 
@@ -104,7 +104,7 @@ def complaint_about(report: Report) -> str:
     from .hooks.output.full_format import render
 
     unread = "".join(
-        f"{path}:{line}: recompute settings of no known framework: nothing was checked (the option dialect names one)\n"
+        f"{path}:{line}: recompute settings of an unknown framework were not checked (set one: the option dialect)\n"
         for path, line, *_ in report.unread
     )
     return (render(report, color=False) + unread).rstrip()

@@ -1,4 +1,4 @@
-"""Choose the contract to lint with: what was asked for, what the project uses, or the newest."""
+"""Choose the contract to lint with: the one requested, the one that the project uses, or the newest."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ class Choice(NamedTuple):
     """The contract to lint with."""
 
     contract: Contract
-    #: Why this one, as the end of a sentence that names the release.
+    #: Where that is from: ``--mcore``, ``pinned in requirements.txt``.
     reason: str
-    #: Whether it was only assumed, since nothing tells which release the project uses.
+    #: Whether it is only assumed, since nothing tells which release the project uses.
     assumed: bool = False
 
 
-def choose(requested: str, root: str, *, cache: bool = True) -> Choice:
+def choose(requested: str, root: str, *, cache: bool = True, by: str = "--mcore") -> Choice:
     """The contract to lint with.
 
     Args:
         requested: a release, a source tree, or ``installed``; empty to look into the project.
         root: the project's folder.
         cache: whether a contract derived from a source tree is kept for the next run.
+        by: where the request is written, for the reason.
 
     Raises:
-        store.UnknownRelease: what is asked for is not known.
+        store.UnknownRelease: there is no contract for what is requested.
     """
     from . import detect
 
@@ -39,14 +40,14 @@ def choose(requested: str, root: str, *, cache: bool = True) -> Choice:
         for hint in detect.hints(root):
             if hint.where.startswith("installed") or hint.where == "this source tree":
                 return _follow(hint, cache) or _newest(root)
-        raise store.UnknownRelease("no megatron-core is installed here; name a release or a source tree instead")
+        raise store.UnknownRelease("megatron-core is not installed here; name a release or a source tree instead")
     if requested:
         if os.path.isdir(requested):
-            return Choice(_derived(requested, cache), "the source tree asked for")
+            return Choice(_derived(requested, cache), by)
         release = store.released(requested)
         if release:
-            return Choice(store.load(release), _as(release, requested, "as asked for"))
-        return Choice(store.load(requested), "as asked for")  # which says what is known
+            return Choice(store.load(release), _as(release, requested, by))
+        return Choice(store.load(requested), by)  # which says what is known
     for hint in detect.hints(root):
         choice = _follow(hint, cache)
         if choice is not None:
@@ -88,6 +89,9 @@ def _follow(hint: Hint, cache: bool) -> Choice | None:
     if hint.path:
         try:
             return Choice(_derived(hint.path, cache), hint.where)
+        except store.NotDerived as error:
+            newest = store.load(store.releases()[-1])
+            return Choice(newest.ahead(), f"the newest release known; of {hint.where}: {error}", assumed=True)
         except store.UnknownRelease:
             return None
     if hint.specifier:
@@ -95,7 +99,7 @@ def _follow(hint: Hint, cache: bool) -> Choice | None:
         if release:
             # a range that the newest release is in says no more than that it is not an old one
             newest = release == store.releases()[-1]
-            return Choice(store.load(release), f"the newest known with {hint.where}", assumed=newest)
+            return Choice(store.load(release), f"the newest release that matches {hint.where}", assumed=newest)
     return None
 
 

@@ -6,6 +6,7 @@ import json
 
 from .contract import Contract, Guard
 from .derivation.classify import UNKNOWN_MODULE
+from .messages import plain
 
 
 def compare(old: Contract, new: Contract) -> list[tuple[str, list[str]]]:
@@ -14,19 +15,19 @@ def compare(old: Contract, new: Contract) -> list[tuple[str, list[str]]]:
     before = f"\n{'':9}before: "
     sections = [
         ("Modules added", [module for module in new.modules if module not in old.modules]),
-        ("Modules gone (a recipe that names one fails)", [name for name in old.modules if name not in new.modules]),
+        ("Modules removed (a recipe that lists one fails)", [name for name in old.modules if name not in new.modules]),
         ("Fields added", _fields(new, old)),
-        ("Fields gone (a configuration that sets one fails)", _fields(old, new)),
+        ("Fields removed (a configuration that sets one fails)", _fields(old, new)),
         ("Defaults changed", _defaults(old, new)),
-        ("Refused from now on", [_line(guard) for guard in added]),
-        ("Refused under other conditions", [f"{_line(now)}{before}{was.condition}" for was, now in changed]),
-        ("No longer refused", [_line(guard) for guard in dropped]),
+        ("Newly rejected", [_line(guard) for guard in added]),
+        ("Rejected under other conditions", [f"{_line(now)}{before}{was.condition}" for was, now in changed]),
+        ("No longer rejected", [_line(guard) for guard in dropped]),
     ]
     return [(title, rows) for title, rows in sections if rows]
 
 
 def _line(guard: Guard) -> str:
-    return f"{guard.code} {guard.condition}\n{'':9}{guard.message.strip()} ({guard.source})"
+    return f"{guard.code} {guard.condition}\n{'':9}{plain(guard.message)} ({guard.source})"
 
 
 def _fields(of: Contract, without: Contract) -> list[str]:

@@ -1,4 +1,4 @@
-"""One release's law: the JSON Schema of its ``TransformerConfig``, as far as recomputation is concerned."""
+"""The contract of one release: the JSON Schema of what its ``TransformerConfig`` accepts, for recomputation."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Guard(NamedTuple):
 
     #: The code of the rule that reports it.
     code: str
-    #: Megatron-Core's own words; ``{field}`` stands for a value.
+    #: Megatron-Core's message, with the placeholders that :mod:`.messages` fills in.
     message: str
-    #: What it refuses, in short.
+    #: What it rejects, in short.
     condition: str
     #: ``megatron/core/transformer/transformer_config.py#L1155``.
     source: str
@@ -25,9 +25,9 @@ class Guard(NamedTuple):
     items: tuple[str, ...]
     #: Every field it looks at.
     fields: tuple[str, ...]
-    #: Packages whose version settles it: it refuses only where the requirement is not met.
+    #: Packages whose version decides: it rejects only where the requirement is not met.
     requires: dict[str, str]
-    #: What to do about it, where the schema says so.
+    #: What to do about it, where the schema says that.
     help: str = ""
 
 
@@ -37,8 +37,8 @@ class Contract:
     Attributes:
         version: the release, or what the user named the source tree.
         schema: the JSON Schema (Draft 2020-12).
-        stands_in: whether it stands in for a source tree that is not there. What only some release refuses, or a newer
-            one may know, is no mistake then.
+        stands_in: whether it stands in for a source tree that is not there. A configuration that only some releases
+            reject, or that a newer one may accept, is not reported then.
     """
 
     def __init__(self, version: str, schema: dict[str, Any], *, stands_in: bool = False) -> None:
@@ -48,7 +48,7 @@ class Contract:
         self._verdicts: dict[str, list[Guard]] = {}
 
     def __eq__(self, other: object) -> bool:
-        """Whether the other is the same law under the same name."""
+        """Whether the other is the same schema under the same name."""
         if not isinstance(other, Contract):
             return NotImplemented
         return (self.version, self.stands_in, self.schema) == (other.version, other.stands_in, other.schema)
@@ -117,10 +117,10 @@ class Contract:
         return self.fields.get(field, {}).get("x-source", "")
 
     def violations(self, instance: dict[str, Any]) -> list[Guard]:
-        """The guards that refuse ``instance``, a mapping of fields to JSON values; a missing field is unknown.
+        """The guards that reject ``instance``, a mapping of fields to JSON values; a missing field is unknown.
 
         Nearly every configuration is valid, and that is found without loading ``jsonschema``. When something is wrong,
-        that library says what. Equal instances are judged once.
+        that library says what. Equal instances are checked once.
         """
         relevant = {name: value for name, value in instance.items() if name in self.fields}
         key = repr(sorted(relevant.items()))

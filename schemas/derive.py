@@ -17,17 +17,17 @@ from .derivation.fields import FieldInfo, fields_of
 from .derivation.logic import Condition
 from .derivation.source import ConfigClass, NotMegatron, Tree
 
-__all__ = ["NotMegatron", "derive"]
+__all__ = ["NotMegatron", "Tree", "derive"]
 
 #: Guards of these classes apply to every model, so they carry no ``x-class``.
 _COMMON_CLASSES = ("TransformerConfig", "ModelParallelConfig")
 
 
-def derive(root: Path | str, version: str | None = None) -> dict[str, Any]:
+def derive(root: Path | str | Tree, version: str | None = None) -> dict[str, Any]:
     """Derive the contract of the Megatron-Core in a source tree.
 
     Args:
-        root: a checkout, an unzipped wheel or a ``site-packages`` folder: what holds ``megatron``.
+        root: a checkout, an unzipped wheel or a ``site-packages`` folder: what holds ``megatron``; or one as a tree.
         version: the release to name in the contract; what the tree's ``package_info.py`` says, if not given.
 
     Returns:
@@ -38,7 +38,7 @@ def derive(root: Path | str, version: str | None = None) -> dict[str, Any]:
         NotMegatron: the tree has no ``TransformerConfig`` (releases before 0.3.0 haven't).
     """
     logic.reset()
-    tree = Tree(root)
+    tree = root if isinstance(root, Tree) else Tree(root)
     version = version or tree.version() or "unknown"
     classes = tree.config_classes()
     branches: list[dict[str, Any]] = []
@@ -105,7 +105,7 @@ def _branch(group: list[Raise], defaults: dict[str, Any], recompute: set[str]) -
     branch: dict[str, Any] = {
         "x-rule": classify.code(stated),
         "x-source": f"{found.module.path}#L{found.node.lineno}",
-        "x-message": wording.message_of(found.node),
+        "x-message": wording.message_of(group),
         "x-condition": wording.condition_of(found),
         "x-subject": classify.subject(stated, recompute),
         "x-fields": names,

@@ -6,20 +6,28 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
+
+from .reading import read
 
 _CONFIG = os.path.join("megatron", "core", "transformer", "transformer_config.py")
 
 #: Lock files are long; nothing longer than this is read.
 _MAX_BYTES = 32 * 2**20
 
+#: So many mentions in one file are looked at.
+_MOST_HINTS = 50
+
 _LOCKED = (
     r'(?m)^\[\[package\]\]\s+name\s*=\s*"megatron[-_]core"\s+(?:version\s*=\s*"(?P<version>[^"]+)")?'
     r'(?:\s*source\s*=\s*\{[^}\n]*(?:editable|directory|path)\s*=\s*"(?P<path>[^"]+)")?'
 )
-_PINNED = r"""(?im)(?:^|["'\s])megatron[-_.]core\s*(?:\[[^\]]*\])?\s*(?P<spec>(?:[=<>!~]=?=?\s*[\w.*+!]+\s*,?\s*)+)"""
+_PINNED = (
+    r"""(?im)(?:^|["'\s])megatron[-_.]core\s*(?:\[[^\]]{0,200}\]\s*)?(?P<spec>(?:[=<>!~]=?=?\s*[\w.*+!]+\s*,?\s*)+)"""
+)
 _REFERENCE = r"Megatron-LM(?:\.git)?@core_[rv](?P<version>\d+\.\d+\.\d+)"
-_SUBMODULE = r"(?m)^\s*path\s*=\s*(?P<path>.+?)\s*$"
+_SUBMODULE = r"(?m)^[ \t]*path[ \t]*=[ \t]*(?P<path>\S.*)$"
 
 
 class Hint(NamedTuple):
@@ -100,7 +108,7 @@ def _in_site_packages(folder: str, shown: str) -> Iterator[Hint]:
 
 def _locked(root: str, name: str) -> Iterator[Hint]:
     text = _read(root, name)
-    for match in re.finditer(_LOCKED, text) if "megatron" in text else ():
+    for match in islice(re.finditer(_LOCKED, text), _MOST_HINTS) if "megatron" in text else ():
         path = os.path.join(root, match["path"]) if match["path"] else ""
         if path:
             absent = not os.path.isfile(os.path.join(path, _CONFIG))
@@ -130,11 +138,11 @@ def _pinned(root: str, name: str) -> Iterator[Hint]:
     text = _read(root, name)
     if "egatron" not in text:
         return
-    text = re.sub(r"(?m)^\s*#.*$|\s#.*$", "", text)
+    text = re.sub(r"(?m)(?:^|\s)#.*$", "", text)
     reference = re.search(_REFERENCE, text)
     if reference:
         yield Hint(f"pinned in {name}", version=reference["version"])
-    for match in re.finditer(_PINNED, text):
+    for match in islice(re.finditer(_PINNED, text), _MOST_HINTS):
         specifier = match["spec"].strip().rstrip(",").strip()
         exact = re.fullmatch(r"===?\s*([\w.+!]+)", specifier)
         if exact and "*" not in specifier:
@@ -145,7 +153,8 @@ def _pinned(root: str, name: str) -> Iterator[Hint]:
 
 def _submodules(root: str) -> Iterator[Hint]:
     modules = _read(root, ".gitmodules")
-    paths = [match["path"] for match in re.finditer(_SUBMODULE, modules)] if modules else []
+    found = islice(re.finditer(_SUBMODULE, modules), _MOST_HINTS)
+    paths = [match["path"].strip() for match in found]
     for path in ["Megatron-LM", "3rdparty/Megatron-LM", "third_party/Megatron-LM", *paths]:
         for inner in (path, f"{path}/3rdparty/Megatron-LM"):
             tree = os.path.normpath(os.path.join(root, inner))
@@ -165,11 +174,7 @@ def _has_files(folder: str) -> bool:
 
 
 def _read(root: str, name: str) -> str:
-    path = os.path.join(root, name)
     try:
-        if os.path.getsize(path) > _MAX_BYTES:
-            return ""
-        with open(path, encoding="utf-8", errors="replace") as stream:
-            return stream.read()
+        return read(os.path.join(root, name), _MAX_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""

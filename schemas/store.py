@@ -19,6 +19,10 @@ class UnknownRelease(ValueError):
     """No contract is known for a release; the message names those that come near."""
 
 
+class NotDerived(UnknownRelease):
+    """A source tree is one of Megatron-Core's, and no contract can be derived from it."""
+
+
 @lru_cache(maxsize=1)
 def index() -> dict[str, Any]:
     """The releases known, each with the file of its contract, and what came with which release."""
@@ -33,7 +37,7 @@ def releases() -> list[str]:
 
 def version_key(version: str) -> tuple[int, ...]:
     """What to sort releases by."""
-    return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
+    return tuple(int(part) if part.isdecimal() and len(part) < 10 else 0 for part in version.split("."))
 
 
 def released(version: str) -> str | None:

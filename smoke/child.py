@@ -1,4 +1,4 @@
-"""The child process: ``python -m recompute_lint.smoke.child FD`` reads a request from stdin, writes events to FD.
+"""The child: ``python -m recompute_lint.smoke.child FD PARENT`` reads a request from stdin, writes events to FD.
 
 One JSON object a line: ``{"stage": ...}`` as it goes on, then one of ``{"result": ...}`` or ``{"unavailable": ...}``
 (torch, Megatron-Core or the device isn't there; the message says what to do). Standard output and error stay free for
@@ -19,22 +19,28 @@ import sys
 import warnings
 from typing import Any
 
+from . import lifetime
+
 
 class _Missing(Exception):
     """Something to install, or a device that isn't there."""
 
 
-def main(descriptor: int) -> int:
+def main(descriptor: int, parent: int) -> int:
     """Do what the request on stdin asks; always 0, since the outcome travels as an event."""
+    lifetime.end_with(parent)
     faulthandler.enable(all_threads=True)
     # The parent asks for this before it kills, to learn where the process was.
     faulthandler.register(signal.SIGUSR1, all_threads=True)
-    request = json.loads(sys.stdin.read())
+    request = json.loads(sys.stdin.buffer.readline())
+    lifetime.end_with_input(request["deadline"], descriptor)
     warnings.filterwarnings("ignore")
     logging.getLogger().setLevel(logging.ERROR)
     with os.fdopen(descriptor, "w", encoding="utf-8") as events:
 
         def send(**event: object) -> None:
+            if "row" in event:
+                lifetime.extend(request["deadline"])
             events.write(json.dumps(event) + "\n")
             events.flush()
 
@@ -46,6 +52,10 @@ def main(descriptor: int) -> int:
 
 
 def _run(request: dict[str, Any], announce: Any, answer: Any) -> dict[str, Any]:
+    if request["job"] == "advise":
+        from .advise import child as advise
+
+        return advise.run(request, announce, answer)
     announce("import of torch")
     try:
         import torch
@@ -62,6 +72,9 @@ def _run(request: dict[str, Any], announce: Any, answer: Any) -> dict[str, Any]:
         stand_ins = cpu_standins.apply()
         if importlib.util.find_spec("grouped_gemm") is None:
             stand_ins += cpu_standins.provide_grouped_gemm()
+    if importlib.util.find_spec("transformer_engine_torch") is None:
+        # Its Python alone, which `advise` runs over shapes, does not import; to Megatron-Core it is not there.
+        sys.modules["transformer_engine"] = None  # type: ignore[assignment]
     announce("import of megatron.core")
     version = _import_megatron()
     if device == "cpu":
@@ -129,4 +142,4 @@ def _limit_address_space(limit: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))
+    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))

@@ -6,6 +6,7 @@ import os
 import sys
 
 from ..sources.errors import UsageError
+from ..sources.visible import visible, visible_lines
 from . import bench, chart, report, smoke
 from .request import SmokeOptions, SmokeSite, Unavailable
 
@@ -29,13 +30,13 @@ def main_smoke(sites: list[SmokeSite], options: SmokeOptions) -> int:
     try:
         results = smoke.run_sites(sites, options)
     except (Unavailable, UsageError) as error:
-        sys.stderr.write(f"recompute-lint smoke: {error}\n")
+        sys.stderr.write(visible(f"recompute-lint smoke: {error}") + "\n")
         return COULD_NOT_RUN
     if _speaks():
         write = {"json": report.smoke_json, "markdown": report.smoke_markdown}.get(
             options.output_format, report.smoke_text
         )
-        sys.stdout.write(write(results))
+        sys.stdout.write(visible_lines(write(results)))
     return smoke.exit_code(results)
 
 
@@ -57,11 +58,11 @@ def main_bench(sites: list[SmokeSite], options: SmokeOptions) -> int:
             measured = measured and any(row.seconds is not None for row in found.rows)
             if _speaks():
                 write = report.bench_json if options.output_format == "json" else report.bench_markdown
-                sys.stdout.write(write(found))
+                sys.stdout.write(visible_lines(write(found)))
             if options.chart and number == 0:
                 chart.draw(found, options.chart)
     except (Unavailable, UsageError) as error:
-        sys.stderr.write(f"recompute-lint bench: {error}\n")
+        sys.stderr.write(visible(f"recompute-lint bench: {error}") + "\n")
         return COULD_NOT_RUN
     return 0 if measured else NOTHING_RAN
 

@@ -46,8 +46,9 @@ class Unsupported(Exception):
 
 def has_transformer_engine() -> bool:
     """Whether Megatron-Core can use Transformer Engine here."""
-    # Not MCore's own HAVE_TE: some modules set it although the import they guard bound only None.
-    return importlib.util.find_spec("transformer_engine") is not None
+    # Not MCore's own HAVE_TE: some modules set it although the import they guard bound only None. And not the Python
+    # alone, which `advise` runs over shapes.
+    return importlib.util.find_spec("transformer_engine_torch") is not None
 
 
 def require(settings: dict[str, object], device: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from datetime import timedelta
 
@@ -36,8 +37,10 @@ def join(device: str, parallel: dict[str, int], *, simulate: bool = False) -> No
         from torch.testing._internal.distributed.fake_pg import FakeStore
 
         dense = parallel.get("tensor_model_parallel_size", 1) * parallel.get("context_parallel_size", 1)
-        sparse = parallel.get("expert_model_parallel_size", 1) * parallel.get("expert_tensor_parallel_size", 1)
-        dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=max(dense, sparse))
+        # Experts have as many tensor-parallel ranks as the rest unless told otherwise (initialize_model_parallel).
+        expert_tensor = parallel.get("expert_tensor_parallel_size", parallel.get("tensor_model_parallel_size", 1))
+        sparse = parallel.get("expert_model_parallel_size", 1) * expert_tensor
+        dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=math.lcm(dense, sparse))
         # Extra groups for checkpoints over gloo, which knows of no simulated rank.
         parallel = {**parallel, "create_gloo_process_groups": False}
     elif started_ranks() > 1:

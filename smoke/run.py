@@ -21,6 +21,9 @@ from .request import OUT_OF_MEMORY, RAISED, TIMEOUT, Unavailable
 #: How often the child's memory and the deadline are looked at, in seconds.
 _LOOK_EVERY = 0.05
 
+#: How much longer than its parent a child gives itself, in seconds: the parent has the last word while there is one.
+_GRACE = 15.0
+
 #: How long a child that is about to be killed has to write down where it was, in seconds.
 _LAST_WORDS = 2.0
 
@@ -75,7 +78,7 @@ def run_child(
     with tempfile.TemporaryFile() as errors:
         try:
             process = subprocess.Popen(
-                [sys.executable, "-m", f"{__name__.rpartition('.')[0]}.child", str(writer)],
+                [sys.executable, "-m", f"{__name__.rpartition('.')[0]}.child", str(writer), str(os.getpid())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
@@ -87,8 +90,11 @@ def run_child(
             os.close(writer)
         with os.fdopen(reader, "rb", buffering=0) as events, _killed_at_exit(process):
             assert process.stdin is not None
-            with contextlib.suppress(BrokenPipeError), process.stdin as stdin:
-                stdin.write(json.dumps({**request, "memory_limit": memory_limit}).encode())
+            # The pipe stays open as long as this process lives, and the child ends with it.
+            limits = {"memory_limit": memory_limit, "deadline": timeout + _GRACE}
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write(json.dumps({**request, **limits}).encode() + b"\n")
+                process.stdin.flush()
             watch = _Watch(process, events, start + timeout, memory_limit, on_stage)
             stopped = watch.until_it_ends()
             seconds = time.monotonic() - start
@@ -173,6 +179,9 @@ def _killed_at_exit(process: subprocess.Popen[bytes]) -> Any:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        if process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
 
 
 def _environment(mcore: str | None) -> dict[str, str]:

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from ..schemas.reading import read
 from .errors import UsageError
 from .model import UNKNOWN, Site
 from .text import reason_of
@@ -74,10 +75,7 @@ def config_of(path: str) -> dict[str, Any]:
     """
     file = os.path.join(path, "config.json") if os.path.isdir(path) else path
     try:
-        if os.path.getsize(file) > _MAX_BYTES:
-            raise WrongFacts(f"{file}: too large for a model's config.json")
-        with open(file, encoding="utf-8-sig") as stream:
-            config = json.load(stream)
+        config = json.loads(read(file, _MAX_BYTES).decode("utf-8-sig"))
     except OSError as error:
         raise WrongFacts(f"{file}: cannot be read: {reason_of(error)}") from None
     except (ValueError, RecursionError) as error:

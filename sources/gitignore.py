@@ -9,10 +9,14 @@ from fnmatch import translate
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from ..schemas.reading import read
 from .projects import is_repository, upwards
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
+
+#: A list of patterns that is larger than this is something else.
+_MAX_BYTES = 2**20
 
 
 class Ignore:
@@ -20,17 +24,17 @@ class Ignore:
 
     def __init__(self, folder: str, lines: list[str]) -> None:
         self._folder = os.path.abspath(folder)
-        self._lines = [line for line in lines if line.strip() and not line.startswith("#")]
+        self._lines = [line for line in lines if line.strip() and not line.startswith("#") and not _is_slow(line)]
         self._named: dict[str, bool] = {}
 
     @classmethod
     def read(cls, folder: str) -> Ignore:
         """The patterns of the file in ``folder``; none where it cannot be read."""
         try:
-            with open(os.path.join(folder, ".gitignore"), encoding="utf-8", errors="replace") as stream:
-                return cls(folder, stream.read().splitlines())
+            content = read(os.path.join(folder, ".gitignore"), _MAX_BYTES)
         except OSError:
             return cls(folder, [])
+        return cls(folder, content.decode("utf-8", "replace").splitlines())
 
     @cached_property
     def _spec(self) -> GitIgnoreSpec:
@@ -69,6 +73,11 @@ class Ignore:
         if not any(map(self._may_name, relative.split("/"))):
             return None
         return self._spec.check_file(relative + "/" if is_folder else relative).include
+
+
+def _is_slow(line: str) -> bool:
+    """Whether a pattern has more stars in one part than anybody writes; matching one may take without end."""
+    return any(len(part) > 255 or re.sub(r"\*+", "*", part).count("*") > 3 for part in line.split("/"))
 
 
 def _last_name(line: str) -> str:

@@ -69,20 +69,20 @@ class Edit(NamedTuple):
 
     span: Span
     text: str
-    #: A regular expression that all of the text at ``span`` must match, its lines joined by newlines. A rule that has
-    #: not seen the text says so what it takes it for; where it is something else, there is no fix.
+    #: A regular expression that the whole text at ``span`` must match, its lines joined by newlines: what the rule,
+    #: which does not see the text, expects there. Without a match there is no fix.
     old: str | None = None
     #: Whether ``text`` gets the quotes that the text at ``span`` has: the group ``quote`` of ``old``.
     quoted: bool = False
 
 
 class Fix(NamedTuple):
-    """A change that puts a finding right."""
+    """A change that fixes a finding."""
 
     #: What it does, in the imperative.
     message: str
     edits: tuple[Edit, ...]
-    #: Whether it can only do what the author meant. A fix that is not safe needs ``--unsafe-fixes``.
+    #: Whether the author must have meant this. A fix that is not safe needs ``--unsafe-fixes``.
     safe: bool
     #: How many settings it changes: none where it edits comments, two where it renames a key.
     changes: int = 1
@@ -91,21 +91,21 @@ class Fix(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """One mistake, at the most specific place there is for it."""
+    """One mistake, at the most specific place for it."""
 
     #: The rule's name or its code. What is seen while files are read has the name: codes are known to the rules only.
     rule: str
     message: str
     span: Span
-    #: Where the rule has its facts from, or what makes the value wrong.
+    #: The source of the rule's facts, or what makes the value wrong.
     note: str = ""
     #: What to write instead.
     help: str = ""
-    #: The settings that make the mistake together, the one at ``span`` among them. When ``span`` is in a parent that is
-    #: not linted, the finding is shown at the one of them that is in the file linted.
+    #: The settings that make the mistake together, among them the one at ``span``. When ``span`` is in a parent that is
+    #: not linted, the finding is shown at the setting that is in the linted file.
     involved: tuple[Setting, ...] = ()
     fix: Fix | None = None
-    #: ``error`` or ``warning``, where this finding is not what its rule's others are.
+    #: ``error`` or ``warning``, where it differs from the rule's.
     severity: str = ""
 
 
@@ -138,8 +138,10 @@ class Site(NamedTuple):
     source: str = ""
     #: What stands between the words of a key here: ``-`` for flags.
     spelling: str = "_"
+    #: Whether every parent of the file was read.
+    complete: bool = True
     #: What Megatron-Core takes for absent fields, in the release that the site is linted against; those that are null
-    #: need not be listed at a closed site. At an open one, only fields that nobody writes any more have a default.
+    #: need not be listed at a closed site. At an open one, only deprecated fields have a default.
     defaults: Mapping[str, Any] = MappingProxyType({})
 
     def value(self, field: str) -> Any:
@@ -159,3 +161,7 @@ class Site(NamedTuple):
     def origin(self, field: str) -> Setting | None:
         """The setting that gives ``field`` its effective value, or None when no file sets it."""
         return self.origins.get(field) or self.settings.get(field)
+
+
+class TooMuch(Exception):
+    """A file holds more of something than is looked at; the message says what, as in "it holds more than 9 lives"."""

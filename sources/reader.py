@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ..schemas.names import MODULES
 from .files import kind_of
-from .model import Finding
+from .model import Finding, TooMuch
 from .text import decode, read_bytes
 
 if TYPE_CHECKING:
@@ -30,10 +32,14 @@ class Document:
         self._content = content
 
     @property
+    def content(self) -> bytes:
+        """The file's bytes; none where it cannot be read."""
+        return b"" if isinstance(self._content, Finding) else self._content
+
+    @property
     def kind(self) -> str:
         """What kind of file it is; see :func:`~recompute_lint.sources.files.kind_of`."""
-        content = b"" if isinstance(self._content, Finding) else self._content
-        return kind_of(self.path, content)
+        return kind_of(self.path, self.content)
 
     @cached_property
     def _decoded(self) -> str | Finding:
@@ -49,9 +55,15 @@ class Document:
 
     @cached_property
     def python(self) -> Python | Finding:
-        """The text as Python, or the finding that says why it is none."""
+        """The text as Python, or the finding that says why it is none.
+
+        Raises:
+            TooMuch: its tree would be larger than is read.
+        """
         if isinstance(self._decoded, Finding):
             return self._decoded
+        if next(islice(_TOKEN.finditer(self._decoded), _MOST_TOKENS, None), None) is not None:
+            raise TooMuch(f"has more than {_MOST_TOKENS:,} tokens")
         from .python.tree import parse
 
         return parse(self.path, self._decoded)
@@ -93,6 +105,15 @@ def hides_settings(problem: Finding) -> bool:
     return problem.rule != "duplicate-key"
 
 
+#: A tree takes up to a kilobyte a token. The longest file known with recompute settings has some 50,000 of them.
+_MOST_TOKENS = 300_000
+_TOKEN = re.compile(r"\w+|[^\s\w]")
+
+#: A recipe's ancestors are a dozen, and the longest line of them five.
+_MOST_FOLLOWED = 1000
+_DEEPEST = 50
+
+
 class Recent(dict[str, Any]):
     """A dictionary that forgets what was put in first once it is full."""
 
@@ -120,27 +141,53 @@ class Reader:
     Attributes:
         modules: the same.
         memo: what dialects work out about a parent once for all who inherit from it, by path.
+        named: the files that others have named.
+        visited: the same, for the file that is linted alone: what looks different from elsewhere.
     """
 
     def __init__(self, modules: Callable[[str], Iterable[str]] = lambda path: MODULES) -> None:
         self.modules = modules
         self._parents = Recent()
         self.memo = Recent()
+        self.visited: dict[str, Any] = {}
+        self.named: set[str] = set()
+        self._given: dict[str, bytes] = {}
+        self._left = _MOST_FOLLOWED
 
     def linted(self, path: str, data: bytes) -> Document:
         """The file at ``path``, whose content is ``data``."""
         path = os.path.normpath(path)
+        self._left = _MOST_FOLLOWED
+        self.visited = {}
         return self._parents.get(path) or Document(path, data)
+
+    def follow(self, chain: tuple[str, ...]) -> None:
+        """Count a step from one file to another that it names.
+
+        Args:
+            chain: the files that led here.
+
+        Raises:
+            TooMuch: the file that is linted takes more steps than are followed.
+        """
+        self._left -= 1
+        if self._left < 0:
+            raise TooMuch(f"inherits from other files in more than {_MOST_FOLLOWED:,} ways")
+        if len(chain) > _DEEPEST:
+            raise TooMuch(f"inherits through more than {_DEEPEST} files")
 
     def put(self, path: str, data: bytes) -> None:
         """Take ``data`` for the content of the file at ``path`` from now on."""
         path = os.path.normpath(path)
-        self._parents[path] = Document(path, data)
+        self._given[path] = data
+        self._parents.pop(path, None)
 
     def document(self, path: str) -> Document:
         """The file at ``path``, which another file names."""
         path = os.path.normpath(path)
+        self.named.add(path)
         document = self._parents.get(path)
         if document is None:
-            document = self._parents[path] = Document(path, read_bytes(path))
+            content = self._given[path] if path in self._given else read_bytes(path)
+            document = self._parents[path] = Document(path, content)
         return document

@@ -3,40 +3,30 @@
 from __future__ import annotations
 
 import codecs
-import os
 import re
-import stat
 from itertools import accumulate
 
+from ..schemas import reading
 from .model import Finding, Span
-
-#: Files larger than this are not read: recipes are a few kilobytes, and a checkpoint may bear any name.
-MAX_BYTES = 16 * 2**20
 
 _PYTHON = (".py", ".pyi")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_LINE_BREAK = re.compile("\r\n|[\n\r]")
+#: The end of a line, as editors have it.
+LINE_BREAK = re.compile("\r\n|[\n\r]")
 
 
 def read_bytes(path: str) -> bytes | Finding:
     """The content of the file at ``path``, or the finding that says why there is none."""
     try:
-        if stat.S_ISFIFO(os.stat(path).st_mode):  # opening it would wait for whoever writes to it
-            return unreadable(path, "it is not a regular file")
-        with open(path, "rb") as stream:
-            status = os.fstat(stream.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                return unreadable(path, "it is not a regular file")
-            if status.st_size > MAX_BYTES:
-                return unreadable(path, f"it is larger than {MAX_BYTES // 2**20} MiB")
-            return stream.read()
+        return reading.read(path)
     except OSError as error:
         return unreadable(path, reason_of(error))
 
 
 def reason_of(error: OSError) -> str:
     """Why something could not be done, in the system's words."""
-    return (error.strerror or str(error)).lower()
+    reason = error.strerror or str(error)
+    return reason[:1].lower() + reason[1:]
 
 
 def decode(path: str, data: bytes) -> str | Finding:
@@ -96,13 +86,18 @@ def too_deep(path: str, line: int = 1) -> Finding:
     )
 
 
+def too_large(path: str, content: bytes) -> Finding | None:
+    """The finding for content that is not read from a file and would be too large for one."""
+    return unreadable(path, reading.larger_than(reading.MAX_BYTES)) if len(content) > reading.MAX_BYTES else None
+
+
 def split_lines(text: str) -> list[str]:
     """The lines of ``text`` without their ends, as editors number them."""
-    return _LINE_BREAK.split(text) if "\r" in text else text.split("\n")
+    return LINE_BREAK.split(text) if "\r" in text else text.split("\n")
 
 
 def line_starts(text: str) -> list[int]:
     """Where each of these lines starts, as an index into ``text``."""
     if "\r" in text:
-        return [0, *(match.end() for match in _LINE_BREAK.finditer(text))]
+        return [0, *(match.end() for match in LINE_BREAK.finditer(text))]
     return [0, *accumulate(len(line) + 1 for line in text.split("\n")[:-1])]

@@ -32,7 +32,7 @@ def test_lint_text():
     assert (finding.code, finding.name, finding.severity) == ("RCL106", "unknown-module", "error")
     assert finding.span == recompute_lint.Span("recipe.yaml", 5, 25, 5, 29)
     assert (report.files, report.sites, report.unread, report.ok) == (1, 1, (), False)
-    assert report.linted_against == ("megatron-core 0.16.1, as asked for",)
+    assert report.linted_against == ("megatron-core 0.16.1: mcore",)
     assert lint_text(TYPO, ignore=["unknown-module"]).ok
 
 
@@ -105,7 +105,7 @@ def test_every_option_is_a_keyword_and_has_a_type(function):
         for name, parameter in inspect.signature(function).parameters.items()
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     }
-    assert set(keywords) - {"config", "isolated"} == set(Options._fields) - {"root"} == set(GIVEN)
+    assert set(keywords) - {"config", "isolated"} == set(Options._fields) - {"root", "mcore_by"} == set(GIVEN)
     assert all(parameter.annotation not in (inspect.Parameter.empty, "Any") for parameter in keywords.values())
     described = inspect.getdoc(lint_paths) or ""
     assert [name for name in keywords if f"{name}: " not in described] == []

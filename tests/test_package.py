@@ -120,3 +120,34 @@ def test_pre_commit_runs_the_hook(checkout, tmp_path):
     (user / "bad.yaml").write_text(TYPO.replace("mlpp", "mlp"))
     done = run(*pre_commit, "run", "--all-files", cwd=user, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("arguments", ["", "        args: [--no-cache]\n"], ids=["as it is", "with args of one's own"])
+def test_no_file_is_an_option(checkout, tmp_path, arguments):
+    """Real pre-commit over files whose names are options."""
+    pytest.importorskip("pre_commit")
+    user = tmp_path / "user"
+    user.mkdir()
+    run("git", "init", "-q", cwd=user)
+    names = ["--output-file=a.yaml", "--exclude=*.yaml", "-v.yaml", "--fix.yaml", "a.yaml"]
+    for name in names:
+        (user / name).write_text(TYPO)
+    environment = {**os.environ, "PRE_COMMIT_HOME": str(checkout.parent / "pre-commit")}
+    revision = run("git", "rev-parse", "HEAD", cwd=checkout).stdout.strip()
+    (user / ".pre-commit-config.yaml").write_text(
+        f"repos:\n  - repo: {checkout}\n    rev: {revision}\n    hooks:\n      - id: recompute-lint\n{arguments}"
+    )
+    commit(user)
+    done = run(sys.executable, "-m", "pre_commit", "run", "--all-files", cwd=user, env=environment)
+    assert done.returncode == 1, done.stdout + done.stderr
+    for name in names:
+        assert f"\n{name}:5:25: error[RCL106]" in done.stdout
+        assert (user / name).read_text() == TYPO
+    assert "in 6 files" in done.stdout  # pre-commit's own configuration is one
+
+
+@pytest.mark.parametrize("name", ["--output-file=a.yaml", "--exclude=x.yaml", "-v.yaml", "--help.sh"])
+def test_a_file_named_by_a_glob_is_no_option(command, name):
+    result = command("check", "--output-format", "concise", "--dialect", "nemo-rl", name, files={name: TYPO})
+    assert result.out.startswith(f"{name}:5:25: RCL106 ") or name.endswith(".sh")
+    assert result.code != 2 and "usage" not in result.out + result.err

@@ -150,7 +150,7 @@ def test_errors_are_raised_and_warnings_returned():
         validate({**config, "recompute_method": "unifrm"}, "0.16.1")
     assert [finding.code for finding in caught.value.findings] == ["RCL102", "RCL201"]
     assert str(caught.value).splitlines() == [
-        "invalid recompute configuration, linted against megatron-core 0.16.1, as asked for:",
+        "invalid recompute configuration, linted against megatron-core 0.16.1 (mcore):",
         f"  {caught.value.findings[0]}",
     ]
     assert str(caught.value.findings[0]).startswith("recompute_method: ")
@@ -229,7 +229,7 @@ def test_the_folder_that_python_runs_in(tmp_path, monkeypatch, nothing_importabl
     write(tmp_path, TREE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", ["", str(ROOT)])
-    with pytest.raises(InvalidConfig, match=f"the source tree {re.escape(str(tmp_path))}:"):
+    with pytest.raises(InvalidConfig, match=rf"\(the source tree {re.escape(str(tmp_path))}\):"):
         validate({"recompute_granularity": "full"})
 
 

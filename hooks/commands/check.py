@@ -9,12 +9,13 @@ from collections import Counter
 
 from ...lint_rules.registry import RULES
 from ...schemas import store
-from ...sources.model import Finding
-from ...sources.text import read_bytes, reason_of
+from ...sources.text import reason_of
+from ...sources.visible import visible, visible_lines
 from .. import output
 from ..contracts import Contracts
 from ..engine import Linter
 from ..report import Report
+from ..trouble import Left, reason
 from .common import (
     UsageError,
     add_configuration_options,
@@ -23,6 +24,7 @@ from .common import (
     configurations,
     fail,
     write,
+    write_as_it_is,
     write_error,
 )
 
@@ -33,17 +35,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_rule_options(parser)
     add_contract_options(parser)
     fixing = parser.add_argument_group("fixes")
-    fixing.add_argument("--fix", action="store_true", help="put right what can be put right safely")
+    fixing.add_argument("--fix", action="store_true", help="fix what can be fixed safely")
     fixing.add_argument(
-        "--unsafe-fixes", action="store_true", help="with --fix or --diff: also what may not be meant so"
+        "--unsafe-fixes", action="store_true", help="with --fix or --diff: also fixes that may not be what was meant"
     )
     fixing.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
     files = parser.add_argument_group("which files")
-    files.add_argument("--exclude", metavar="GLOBS", action="append", help="leave these files and folders out")
+    files.add_argument("--exclude", metavar="GLOBS", action="append", help="skip these files and folders")
     files.add_argument(
-        "--force-exclude", action="store_true", help="--exclude holds for files named by themselves, too"
+        "--force-exclude", action="store_true", help="apply --exclude to files named on the command line, too"
     )
-    files.add_argument("--stdin-filename", metavar="PATH", help="what standard input would be called")
+    files.add_argument("--stdin-filename", metavar="PATH", help="the file name of standard input")
     add_configuration_options(parser)
     report = parser.add_argument_group("report")
     report.add_argument(
@@ -53,14 +55,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=output.FORMATS,
         help=f"{', '.join(output.FORMATS)} (default: full)",
     )
-    report.add_argument("--output-file", metavar="FILE", help="write the report there")
+    report.add_argument("--output-file", metavar="FILE", help="write the report to FILE")
     report.add_argument("--statistics", action="store_true", help="count findings by rule instead of listing them")
     report.add_argument("--baseline", metavar="FILE", help="do not report the findings that FILE lists")
-    report.add_argument("--write-baseline", metavar="FILE", help="list the findings there are in FILE")
+    report.add_argument("--write-baseline", metavar="FILE", help="write the current findings to FILE")
     report.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
     report.add_argument("--no-cache", action="store_true", help="do not keep contracts derived from a source tree")
     report.add_argument("-q", "--quiet", action="store_true", help="no summary")
-    report.add_argument("-v", "--verbose", action="store_true", help="name the sites of each file on standard error")
+    report.add_argument("-v", "--verbose", action="store_true", help="list the sites of each file on standard error")
 
 
 def run(namespace: argparse.Namespace) -> int:
@@ -78,6 +80,7 @@ def run(namespace: argparse.Namespace) -> int:
         raise
     except OSError as error:
         return fail(UsageError(f"{error.filename}: cannot be written: {reason_of(error)}"))
+    source.tell()
     if not namespace.quiet:
         for line in report.stale:
             write_error(f"recompute-lint: {line}")
@@ -88,7 +91,7 @@ def run(namespace: argparse.Namespace) -> int:
     form = output.load(namespace.output_format)
     text = _statistics(report) if namespace.statistics else form.render(report, color=_color(namespace))
     if not namespace.quiet and (namespace.statistics or form.TEXT):
-        text += summary(report, count) + "\n"
+        text += visible(summary(report, count)) + "\n"
     try:
         _write(text, namespace.output_file)
     except BrokenPipeError:
@@ -110,9 +113,11 @@ class _Source:
         self.is_stdin = "-" in namespace.paths
         self.paths: list[str] = namespace.paths
         self.given: dict[str, bytes] = {}
+        #: By path, why a file was left as it is.
+        self.left: dict[str, Exception] = {}
         if self.is_stdin:
             if namespace.paths != ["-"]:
-                raise UsageError("- stands for standard input and goes with no other path")
+                raise UsageError("- is standard input and cannot be combined with other paths")
             self.paths = [os.path.normpath(namespace.stdin_filename or "stdin.yaml")]
             if sys.stdin is None:
                 raise UsageError("standard input is closed")
@@ -125,42 +130,62 @@ class _Source:
         if self.is_stdin:
             return linter.run(self.paths, self.given)
         files = linter.files(self.paths, force_exclude=self._namespace.force_exclude)
+        if self._namespace.fix:
+            from ..replace import clean
+
+            files = list(files)
+            clean({os.path.dirname(os.path.realpath(path)) for path in files})
         return linter.run(files, verbose=write_error if self._namespace.verbose else None)
 
-    def content(self, path: str) -> bytes:
-        """The bytes of a file that has findings."""
-        if path in self.given:
-            return self.given[path]
-        content = read_bytes(path)
-        return b"" if isinstance(content, Finding) else content
+    def failed(self, path: str, error: Exception) -> None:
+        """Note that a file's fixes cannot be worked out."""
+        self.left[path] = Left(". ".join(filter(None, reason(error))))
 
-    def put(self, path: str, content: bytes) -> None:
-        """Replace a file's content."""
+    def tell(self) -> None:
+        """Say on standard error which files are left as they are, and why."""
+        for path, why in self.left.items():
+            write_error(f"recompute-lint: {path} is left as it is: {why}")
+
+    def put(self, path: str, old: bytes, new: bytes) -> bool:
+        """Replace a file's content; False where the file is left as it is."""
         if self.is_stdin:
-            self.given[path] = content
-        else:
-            from ..fix import write_atomically
+            self.given[path] = new
+            return True
+        from ..replace import replace
 
-            write_atomically(path, content)
+        self.left.pop(path, None)
+        try:
+            replace(path, old, new)
+        except Left as why:
+            self.left[path] = why
+            return False
+        return True
 
 
-#: A fix may make room for another; one that goes on for longer than this goes round in circles.
+#: A fix may make another possible; after this many rounds, fixes are undoing each other.
 _ROUNDS = 10
 
 
 def _fix(source: _Source, namespace: argparse.Namespace) -> tuple[Report, int]:
-    """Put right what can be, and report the rest."""
+    """Fix what can be fixed, and report the rest. What changed meanwhile is linted anew and tried again."""
     from ..fix import fixed
+    from ..replace import Changed
 
     report = source.lint()
     total = 0
     for _ in range(_ROUNDS):
-        results = fixed(report.diagnostics, source.content, unsafe=namespace.unsafe_fixes)
-        if not results:
-            break
+        results = fixed(report.diagnostics, report.contents, unsafe=namespace.unsafe_fixes, failed=source.failed)
+        worth_another = False
         for path, (content, count) in results.items():
-            source.put(path, content)
-            total += count
+            if path in source.left and not isinstance(source.left[path], Changed):
+                continue
+            if source.put(path, report.contents[path], content):
+                total += count
+                worth_another = True
+            else:
+                worth_another = worth_another or isinstance(source.left[path], Changed)
+        if not worth_another:
+            break
         report = source.lint()
     return report, total
 
@@ -171,26 +196,30 @@ def _diff(source: _Source, namespace: argparse.Namespace) -> int:
 
     from ..fix import fixed
 
-    results = fixed(source.lint().diagnostics, source.content, unsafe=namespace.unsafe_fixes)
+    report = source.lint()
+    results = fixed(report.diagnostics, report.contents, unsafe=namespace.unsafe_fixes, failed=source.failed)
+    source.tell()
     rows: list[str] = []
     for path, (content, _) in sorted(results.items()):
-        before = source.content(path).decode("utf-8", "replace").splitlines(keepends=True)
+        before = report.contents[path].decode("utf-8", "replace").splitlines(keepends=True)
         after = content.decode("utf-8", "replace").splitlines(keepends=True)
-        for row in unified_diff(before, after, path, path):
+        shown = visible(path)
+        for row in unified_diff(before, after, shown, shown):
             rows.append(row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n")
-    _write("".join(rows), namespace.output_file)
+    text = "".join(rows)
+    _write(visible_lines(text) if _is_terminal() and not namespace.output_file else text, namespace.output_file)
     return 1 if results and not namespace.exit_zero else 0
 
 
 def _write_baseline(source: _Source, namespace: argparse.Namespace) -> int:
     """List all findings in a file; exit 0."""
     from ..baseline import text_of
-    from ..fix import write_atomically
+    from ..replace import write as replace
 
     report, path = source.lint(), namespace.write_baseline
-    write_atomically(path, text_of(report.diagnostics, report.lines, path).encode("utf-8", "backslashreplace"))
+    replace(path, text_of(report.diagnostics, report.lines, path).encode("utf-8", "backslashreplace"))
     if not namespace.quiet:
-        print(f"{path} lists {_count(len(report.diagnostics), 'finding')}.")
+        write(f"{path} lists {_count(len(report.diagnostics), 'finding')}.\n")
     return 0
 
 
@@ -199,15 +228,20 @@ def _color(namespace: argparse.Namespace) -> bool:
         return False
     if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
         return True
-    return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return _is_terminal() and os.environ.get("TERM") != "dumb"
+
+
+def _is_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def _write(text: str, path: str | None) -> None:
     if path:
-        with open(path, "w", encoding="utf-8", errors="backslashreplace") as stream:
-            stream.write(text)
+        from ..replace import write as replace
+
+        replace(path, text.encode("utf-8", "backslashreplace"))
         return
-    write(text)
+    write_as_it_is(text)
     if sys.stdout is not None:
         sys.stdout.flush()
 
@@ -219,14 +253,16 @@ def _statistics(report: Report) -> str:
 
 
 def summary(report: Report, fixed: int = 0) -> str:
-    """One line: what was found in how much, and what it was linted against."""
+    """One line: what was found, in how many files, and what they were linted against."""
     against = f" ({'; '.join(report.linted_against)})" if report.linted_against else ""
     looked = f"{_count(report.files, 'file')}, {_count(report.sites, 'recompute site')}{against}"
     done = f"Fixed {_count(fixed, 'finding')}. " if fixed else ""
     listed = f"; {report.in_baseline} more in the baseline" if report.in_baseline else ""
     if report.unread:
+        have = "has" if len(report.unread) == 1 else "have"
         listed += (
-            f"; the recompute settings of {_count(len(report.unread), 'file')} are no known framework's (-v names them)"
+            f"; {_count(len(report.unread), 'file')} {have} recompute settings of an unknown framework "
+            "(list: -v; set one: --dialect)"
         )
     if not report.diagnostics:
         return f"{done}No mistakes found in {looked}{listed}."

@@ -8,16 +8,16 @@ from typing import Any
 
 from ...lint_rules import registry
 from ...sources.model import Finding
+from ...sources.visible import visible, visible_lines
 from ..options import Configurations, UsageError, codes, dialect, release
-from ..output.visible import visible
 
 
 def add_rule_options(parser: argparse.ArgumentParser) -> None:
     """Options that say which rules run."""
     rules = parser.add_argument_group("which rules")
-    rules.add_argument("--select", metavar="CODES", help="only these, or those that begin so (default: all)")
-    rules.add_argument("--extend-select", metavar="CODES", help="these besides")
-    rules.add_argument("--ignore", metavar="CODES", help="not these")
+    rules.add_argument("--select", metavar="CODES", help="only these rules: codes or their beginnings (default: all)")
+    rules.add_argument("--extend-select", metavar="CODES", help="these rules as well")
+    rules.add_argument("--ignore", metavar="CODES", help="not these rules")
 
 
 def add_contract_options(parser: argparse.ArgumentParser) -> None:
@@ -28,16 +28,21 @@ def add_contract_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--te", metavar="VERSION", help="the Transformer Engine in use")
     group.add_argument(
-        "--facts", metavar="FIELD=VALUE", action="append", help="what is known of the model: num_moe_experts=8"
+        "--facts",
+        metavar="FIELD=VALUE",
+        action="append",
+        help="a field of the model that the files do not set: num_moe_experts=8",
     )
     group.add_argument("--model", metavar="PATH", help="the model's Hugging Face config.json, or its folder")
-    group.add_argument("--dialect", metavar="NAME", help="read every file as this framework's")
+    group.add_argument("--dialect", metavar="NAME", help="read every file as one of this framework")
 
 
 def add_configuration_options(parser: argparse.ArgumentParser) -> None:
     """Options that say where configuration comes from."""
     group = parser.add_argument_group("configuration")
-    group.add_argument("--config", metavar="FILE", help="use this file, not the nearest to each file linted")
+    group.add_argument(
+        "--config", metavar="FILE", help="use this configuration file, not the nearest to each linted file"
+    )
     group.add_argument("--isolated", action="store_true", help="read no configuration file")
 
 
@@ -77,7 +82,12 @@ def _facts(statements: list[str]) -> tuple[tuple[str, Any], ...]:
 
 
 def write(text: str) -> None:
-    """Write to standard output, also what its encoding does not have: a file name may hold anything."""
+    """Write lines to standard output, with nothing in them that a terminal would act on."""
+    write_as_it_is(visible_lines(text))
+
+
+def write_as_it_is(text: str) -> None:
+    """Write what is visible already, and may be in color, or is data; also what the encoding does not have."""
     if sys.stdout is None:
         return
     encoding = sys.stdout.encoding or "utf-8"
@@ -98,7 +108,7 @@ def write_problem(problem: Finding) -> None:
 
 def fail(error: Exception) -> int:
     """Say on standard error why the command could not run."""
-    print(f"recompute-lint: {error}", file=sys.stderr)
+    write_error(f"recompute-lint: {error}")
     return 2
 
 
@@ -110,6 +120,7 @@ __all__ = [
     "configurations",
     "fail",
     "write",
+    "write_as_it_is",
     "write_error",
     "write_problem",
 ]

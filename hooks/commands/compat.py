@@ -12,9 +12,9 @@ from ...schemas import store
 from ...schemas.choose import Choice
 from ...schemas.contract import Contract
 from ...sources.model import Finding
+from ...sources.visible import visible
 from ..contracts import Contracts
 from ..engine import Linter
-from ..output.visible import visible
 from ..report import Reporter
 from .common import (
     UsageError,
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--releases", metavar="FROM..TO", default="", help="such as 0.12..0.19 (default: the newest of each series)"
     )
-    parser.add_argument("--all", action="store_true", help="list the recipes that are ok everywhere, too")
+    parser.add_argument("--all", action="store_true", help="also list the recipes that are ok in every release")
     parser.add_argument("--output-format", choices=("text", "markdown", "json"), default="text")
     add_contract_options(parser)
     add_configuration_options(parser)
@@ -72,11 +72,11 @@ def run(namespace: argparse.Namespace) -> int:
         return fail(error)
     _print(namespace.output_format, versions, rows)
     if namespace.output_format != "json":
-        used = "; ".join(f"{choice.contract.version}, {choice.reason}" for choice in choices)
-        print(
-            f"{'' if rows else 'Every recipe is ok everywhere. '}In use: megatron-core {used}."
+        used = "; ".join(f"{choice.contract.version}: {choice.reason}" for choice in choices)
+        write(
+            f"{'' if rows else 'Every recipe is ok in every release. '}In use: megatron-core {used}.\n"
             if used
-            else "No recipes."
+            else "No recipes.\n"
         )
     return 1 if failing else 0
 

@@ -13,7 +13,8 @@ from ...schemas.contract import Contract
 from ...schemas.names import MODULES
 from ...sources.projects import project_root
 from ...sources.text import reason_of
-from .common import UsageError, fail
+from ...sources.visible import visible
+from .common import UsageError, fail, write, write_error
 
 _RELEASE = "a release, a source tree, or 'installed'"
 
@@ -46,6 +47,10 @@ def run(namespace: argparse.Namespace) -> int:
         return fail(error)
 
 
+def _say(*lines: str) -> None:
+    write("".join(f"{visible(line)}\n" for line in lines))
+
+
 def _load(release: str, namespace: argparse.Namespace) -> Contract:
     return choose(release, project_root("."), cache=not namespace.no_cache).contract
 
@@ -55,22 +60,22 @@ def _show(namespace: argparse.Namespace) -> int:
     if namespace.output_format == "json":
         print(json.dumps(contract.schema, indent=1))
         return 0
-    print(f"megatron-core {contract.version}")
-    print("\nModules that can be recomputed:")
+    _say(f"megatron-core {contract.version}")
+    _say("", "Modules that can be recomputed:")
     for module in contract.modules:
-        print(f"  {module:20} since {MODULES[module]}" if module in MODULES else f"  {module}")
+        _say(f"  {module:20} since {MODULES[module]}" if module in MODULES else f"  {module}")
     if not contract.modules:
-        print("  none: there is no recompute_modules yet")
-    print("\nFields:")
+        _say("  none: this release does not have recompute_modules")
+    _say("", "Fields:")
     for name in contract.recompute:
         default = json.dumps(contract.defaults.get(name))
-        print(f"  {name:30} default {default:8} {contract.source_of(name)}")
-    print("\nWhat is refused:")
+        _say(f"  {name:30} default {default:8} {contract.source_of(name)}")
+    _say("", "Rejected configurations:")
     for guard in contract.guards:
         requires = "".join(f"; unless {name} {wanted}" for name, wanted in guard.requires.items())
-        print(f"  {guard.code} {RULES[guard.code].name}: {guard.condition}{requires}\n{'':9}{guard.source}")
+        _say(f"  {guard.code} {RULES[guard.code].name}: {guard.condition}{requires}", f"{'':9}{guard.source}")
     for text in contract.schema.get("x-untranslated", ()):
-        print(f"  not translated, line {text['line']}: {text['text']}")
+        _say(f"  not translated, line {text['line']}: {text['text']}")
     return 0
 
 
@@ -79,35 +84,30 @@ def _diff(namespace: argparse.Namespace) -> int:
 
     old, new = _load(namespace.old, namespace), _load(namespace.new, namespace)
     sections = compare(old, new)
-    print(f"megatron-core {old.version} -> {new.version}")
+    _say(f"megatron-core {old.version} -> {new.version}")
     for title, rows in sections:
-        print(f"\n{title}:")
+        _say("", f"{title}:")
         for row in rows:
-            print(f"  {row}")
+            _say(f"  {row}")
     if not sections:
-        print("\nNothing that concerns recomputation changed.")
+        _say("", "Nothing about recomputation changed.")
     return 0
 
 
 def _derive(namespace: argparse.Namespace) -> int:
-    from ...schemas.derive import NotMegatron, derive
+    from ...schemas.tree_cache import freshly_derived
 
-    try:
-        schema = derive(namespace.path)
-    except NotMegatron as error:
-        raise UsageError(f"{namespace.path}: {error}") from None
-    except (OSError, SyntaxError, UnicodeDecodeError) as error:
-        raise UsageError(f"{namespace.path}: its source cannot be read: {error}") from None
+    schema = freshly_derived(namespace.path).schema
     for entry in schema.get("x-untranslated", ()):
-        print(f"recompute-lint: warning: line {entry['line']} is not translated: {entry['text']}", file=sys.stderr)
+        write_error(f"recompute-lint: warning: line {entry['line']} is not translated: {entry['text']}")
     text = json.dumps(schema, indent=1) + "\n"
     if not namespace.output:
         sys.stdout.write(text)
         return 0
-    from ..fix import write_atomically
+    from ..replace import write as replace
 
     try:
-        write_atomically(namespace.output, text.encode())
+        replace(namespace.output, text.encode())
     except OSError as error:
         raise UsageError(f"{namespace.output}: cannot be written: {reason_of(error)}") from None
     return 0

@@ -13,6 +13,9 @@ from ...sources.reader import hides_settings
 from ..engine import Linter
 from .common import UsageError, add_configuration_options, configurations
 
+#: More seconds, or gibibytes, than this are no limit; neither is what is no number.
+_MOST = 1_000_000
+
 
 def add_arguments(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
     """Declare the arguments."""
@@ -38,6 +41,9 @@ def options(namespace: argparse.Namespace) -> SmokeOptions:
     Raises:
         UsageError: one of them is wrong.
     """
+    for name, value in (("--timeout", namespace.timeout), ("--memory-limit", namespace.memory_limit)):
+        if not 0 < value <= _MOST:
+            raise UsageError(f"{name} must be a number from 0 to {_MOST:,}")
     return SmokeOptions(
         timeout=namespace.timeout,
         memory_limit=int(namespace.memory_limit * GIB),
@@ -55,22 +61,27 @@ def options(namespace: argparse.Namespace) -> SmokeOptions:
     )
 
 
-def sites(namespace: argparse.Namespace) -> list[SmokeSite]:
-    """The sites of the recipes, with what is known of their settings.
+def read(namespace: argparse.Namespace) -> list[Site]:
+    """The sites of the recipes that the command line names, with nothing stated of their models.
 
     Raises:
-        UsageError, store.UnknownRelease: an option is wrong.
+        UsageError, store.UnknownRelease: an option is wrong, or a file's settings cannot be seen.
     """
-    static = argparse.Namespace(**{**vars(namespace), "mcore": None, "model": None, "facts": None})
+    static = argparse.Namespace(**{**vars(namespace), "mcore": None, "te": None, "model": None, "facts": None})
     linter = Linter(configurations(static))
     found = []
     for file in linter.files(namespace.paths):
-        read, problems = linter.sites(file)
+        there, problems = linter.sites(file)
         for problem in problems:
             if hides_settings(problem):
                 raise UsageError(f"{problem.span.path}:{problem.span.line}: {problem.message}")
-        found.extend(_site(site) for site in read)
+        found.extend(there)
     return found
+
+
+def sites(namespace: argparse.Namespace) -> list[SmokeSite]:
+    """What is known of the settings of each of :func:`read`'s sites; raises what that does."""
+    return list(map(_site, read(namespace)))
 
 
 def _site(site: Site) -> SmokeSite:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ...sources.visible import visible
 from ..diagnostics import Diagnostic
 from ..report import Report
-from .visible import shown, visible
+from .visible import shown
 
 TEXT = True
 
@@ -48,7 +49,7 @@ def _block(diagnostic: Diagnostic, source: list[str], paint: Callable[[str, str]
     if diagnostic.note:
         rows.append(f"{gutter} {equals} {paint('bold', 'note:')} {diagnostic.note}")
     if diagnostic.inherited_by:
-        rows.append(f"{gutter} {equals} {paint('bold', 'note:')} {_heirs(diagnostic.inherited_by)}")
+        rows.append(f"{gutter} {equals} {paint('bold', 'note:')} {_inheritors(diagnostic.inherited_by)}")
     if diagnostic.help:
         fixable = (
             " (--fix)"
@@ -61,9 +62,9 @@ def _block(diagnostic: Diagnostic, source: list[str], paint: Callable[[str, str]
     return "\n".join(rows)
 
 
-def _heirs(files: tuple[str, ...]) -> str:
+def _inheritors(files: tuple[str, ...]) -> str:
     count = len(files)
-    return f"inherited by {count} of the files linted: {', '.join(files[:3])}{', ...' if count > 3 else ''}"
+    return f"inherited by {count} linted file{'s' * (count != 1)}: {', '.join(files[:3])}{', ...' if count > 3 else ''}"
 
 
 def _window(line: str, column: int) -> tuple[str, int]:

@@ -77,7 +77,7 @@ class Evaluator:
                 return logic.negate(self.condition(operand))
         try:
             return self._test(node)
-        except Untranslatable:
+        except values.NOT_FOLLOWED:
             return logic.opaque(_text(node))
 
     def value(self, node: ast.expr) -> Cases:
@@ -86,6 +86,7 @@ class Evaluator:
         Raises:
             Untranslatable: it can't be followed.
         """
+        logic.spend()
         match node:
             case ast.Constant(value=constant):
                 return always(Const(constant))

@@ -199,9 +199,10 @@ class Executor(Store):
         )
 
     def _statement(self, statement: ast.stmt) -> Exits:
+        logic.spend()
         try:
             return self._execute(statement)
-        except Untranslatable:
+        except values.NOT_FOLLOWED:
             for name in targets_of(statement):
                 self.store(name, always(Unknown(ast.unparse(statement).split("\n")[0].replace("self.", ""))))
             return _RUNS_THROUGH

@@ -36,6 +36,18 @@ TRUE: Condition = 1
 _MOST_OF_A_FIELD = 1000
 
 
+class TooMuch(Exception):
+    """A source takes more to follow than a release; the message says what, as in "it takes more than 9 steps"."""
+
+
+#: What one derivation may cost, some ten times what the newest release does: nodes, propositions, terms of a condition
+#: and steps. Beyond that a source is not one of Megatron-Core, or not one that can be followed.
+_MOST_NODES = 300_000
+_MOST_PROPOSITIONS = 1000
+_MOST_TERMS = 10_000
+_MOST_STEPS = 500_000
+
+
 @dataclass(slots=True)
 class _Tables:
     """The propositions and nodes made so far.
@@ -54,6 +66,7 @@ class _Tables:
     possible: dict[tuple[str, int], int] = field(default_factory=dict)
     supports: dict[int, frozenset[int]] = field(default_factory=dict)
     written: dict[tuple[int, int], tuple[Conjunction, ...]] = field(default_factory=dict)
+    steps: int = 0
 
 
 _tables = _Tables()
@@ -63,6 +76,17 @@ def reset() -> None:
     """Forget all conditions, so that what is derived next doesn't depend on what was derived before."""
     global _tables
     _tables = _Tables()
+
+
+def spend(steps: int = 1) -> None:
+    """Count steps of a derivation.
+
+    Raises:
+        TooMuch: it has taken more than any release does.
+    """
+    _tables.steps += steps
+    if _tables.steps > _MOST_STEPS:
+        raise TooMuch(f"takes more than {_MOST_STEPS:,} steps to follow")
 
 
 def one_of(name: str, values: Iterable[Any]) -> Condition:
@@ -107,6 +131,7 @@ def related(name: str) -> tuple[str, str] | None:
 def any_of(*conditions: Condition) -> Condition:
     """The disjunction of conditions."""
     result = FALSE
+    spend(len(conditions))
     for condition in conditions:
         result = _choose(result, TRUE, condition)
     return result
@@ -115,6 +140,7 @@ def any_of(*conditions: Condition) -> Condition:
 def all_of(*conditions: Condition) -> Condition:
     """The conjunction of conditions, :data:`FALSE` where no configuration meets them all."""
     result = TRUE
+    spend(len(conditions))
     for condition in conditions:
         result = _choose(result, condition, FALSE)
     return result if result in (TRUE, FALSE) or _choose(result, _domain(result), FALSE) != FALSE else FALSE
@@ -190,6 +216,8 @@ def _proposition(name: str, about: Key | Atom) -> int:
     number = _tables.numbers.get((name, about))
     if number is None:
         number = _tables.numbers[name, about] = len(_tables.propositions)
+        if number >= _MOST_PROPOSITIONS:
+            raise TooMuch(f"compares fields to more than {_MOST_PROPOSITIONS:,} values")
         _tables.propositions.append((name, about))
         siblings = _tables.by_field.setdefault(name, [])
         first = _tables.ranks[siblings[0]] if siblings else len(_tables.by_field) * _MOST_OF_A_FIELD
@@ -215,6 +243,8 @@ def _node(proposition: int, without: int, with_it: int) -> int:
     found = _tables.unique.get(node)
     if found is None:
         found = _tables.unique[node] = len(_tables.nodes)
+        if found >= _MOST_NODES:
+            raise TooMuch(f"makes conditions of more than {_MOST_NODES:,} parts")
         _tables.nodes.append(node)
     return found
 
@@ -350,6 +380,8 @@ def _cubes(
     cubes1, covered1 = _cubes(_choose(most0, FALSE, least1), most1, done)
     left = any_of(_choose(covered0, FALSE, least0), _choose(covered1, FALSE, least1))
     cubes, covered = _cubes(left, _choose(most0, most1, FALSE), done)
+    if len(cubes0) + len(cubes1) + len(cubes) > _MOST_TERMS:
+        raise TooMuch(f"makes conditions of more than {_MOST_TERMS:,} terms")
     found = [{top: False, **cube} for cube in cubes0] + [{top: True, **cube} for cube in cubes1] + cubes
     whole = any_of(covered, _node(top, covered0, covered1))
     done[least, most] = found, whole

@@ -68,6 +68,7 @@ def binary(value: Value, op: ast.operator, other: Value) -> Value:
     """What an arithmetic or set operator makes of two values."""
     match value, op, other:
         case Const(left), ast.Add(), Const(right) if isinstance(left, (list, tuple, str)):
+            logic.spend(len(left) + len(right))
             return Const(left + right)
         case Const(left), ast.Sub(), Const(right) if isinstance(left, tuple):
             return Const(Choices(item for item in left if item not in right))

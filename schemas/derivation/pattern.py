@@ -1,7 +1,7 @@
 """Write a condition as JSON Schema.
 
 Each disjunct lists in ``required`` the fields that it looks at, so a configuration without one of them doesn't match:
-an unknown value is no violation.
+an unknown value is not a violation.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def schema(conditions: list[Condition]) -> dict[str, Any]:
     for index, condition in enumerate(conditions):
         others = logic.all_of(*conditions[:index], *conditions[index + 1 :])
         parts.append(_disjunction(logic.disjuncts(condition, others)))
-    # The shortest first: whoever evaluates them in order is done soonest.
+    # The shortest first: they are evaluated in order.
     return {"allOf": sorted(parts, key=lambda part: len(repr(part)))}
 
 

@@ -6,11 +6,18 @@ Nothing is imported or executed; files are parsed with ``ast`` as they are asked
 from __future__ import annotations
 
 import ast
+import hashlib
 import os
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..reading import read
+
 CONFIG_MODULE = "megatron/core/transformer/transformer_config.py"
+
+#: Megatron-Core's longest file is a tenth of this.
+_MAX_BYTES = 2 * 2**20
 
 
 class NotMegatron(Exception):
@@ -57,6 +64,10 @@ class Tree:
 
     Raises:
         NotMegatron: there is no ``transformer_config.py`` below.
+
+    Attributes:
+        root: the folder that holds ``megatron``.
+        digests: what was read, by its path within the tree: the SHA-256 of its content, empty where it cannot be read.
     """
 
     def __init__(self, root: Path | str) -> None:
@@ -67,15 +78,20 @@ class Tree:
                 break
         else:
             raise NotMegatron(f"{given} holds no {CONFIG_MODULE}")
+        self.digests: dict[str, str] = {}
         self._modules: dict[str, Module | None] = {}
 
     def module(self, path: str) -> Module | None:
         """A module by its path within the tree, None where there is no such file."""
         if path not in self._modules:
+            self.digests[path] = ""
             try:
-                with open(self.root / path, encoding="utf-8") as file:
-                    self._modules[path] = _read(path, file.read())
-            except (OSError, SyntaxError):
+                content = read(str(self.root / path), _MAX_BYTES)
+                self.digests[path] = hashlib.sha256(content).hexdigest()
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # what Python has to say of escapes and numbers is not for our user
+                    self._modules[path] = _read(path, content.decode("utf-8"))
+            except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
                 self._modules[path] = None
         return self._modules[path]
 

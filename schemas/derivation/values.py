@@ -22,6 +22,10 @@ class Untranslatable(Exception):
     """Something in the source has no counterpart among values or conditions."""
 
 
+#: What following a source may raise that makes no sense (the length of a number): that part is not translated.
+NOT_FOLLOWED = (Untranslatable, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
 class Member(str):
     """An enum member, by the name under which a recipe writes it."""
 

@@ -6,8 +6,9 @@ import ast
 import re
 from typing import Any
 
+from .classify import MODULES
 from .execute import Raise
-from .values import Cases, Choices, Const, Picked
+from .values import Cases, Choices, Const, Item, Picked
 
 _NEGATED = {
     ast.Eq: ast.NotEq,
@@ -34,26 +35,50 @@ def condition_of(found: Raise) -> str:
     return " and ".join(word for word, term in distinct.items() if not _is_implied(term, list(distinct)))
 
 
-def message_of(node: ast.Raise | ast.Assert) -> str:
-    """What a guard says, with the parts of f-strings as ``{field}``; empty where it says nothing."""
+def message_of(group: list[Raise]) -> str:
+    """What a guard says, empty where it says nothing; :mod:`..messages` tells the placeholders that it may have.
+
+    Args:
+        group: the guard as reached on each path. A loop reaches it once for each item that it tests.
+    """
+    node = group[0].node
     if isinstance(node, ast.Assert):
         message = node.msg
     else:
         message = node.exc.args[0] if isinstance(node.exc, ast.Call) and node.exc.args else None
-    return re.sub(r"\s+", " ", _text(message)).strip() if message is not None else ""
+    if message is None:
+        return ""
+    text = re.sub(r"\s+", " ", _text(message, [found.locals for found in group])).strip()
+    return re.sub(r"(?: with)?:$", "", text)  # the rest of the sentence is a statement of its own, by mistake
 
 
-def _text(node: ast.expr) -> str:
+def _text(node: ast.expr, scopes: list[dict[str, Cases]]) -> str:
     match node:
         case ast.Constant(value=str() as text):
             return text
         case ast.JoinedStr(values=parts):
-            return "".join(_text(part) for part in parts)
+            return "".join(_text(part, scopes) for part in parts)
+        case ast.FormattedValue(value=ast.Name(id=name)):
+            return _placeholder(name, scopes)
         case ast.FormattedValue(value=value):
             return "{" + ast.unparse(value).replace("self.", "") + "}"
         case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _text(left) + _text(right)
+            return _text(left, scopes) + _text(right, scopes)
     return "{" + ast.unparse(node).replace("self.", "") + "}"
+
+
+def _placeholder(name: str, scopes: list[dict[str, Cases]]) -> str:
+    """A local variable in a message: what it holds where that is constant, else the field that it is made from."""
+    held = [value for scope in scopes for _, value in scope.get(name, ()) if value != Const(Choices())]
+    match held:
+        case [Const(tuple() | list() as items)] if all(isinstance(item, str) for item in items):
+            return ", ".join(items)
+        case [Picked(of, items, among)]:
+            return f"{{{of.field} {'&' if among else '-'} {', '.join(map(str, items))}}}"
+        case [Const(str()), *_] if all(isinstance(value, (Const, Item)) for value in held):
+            items = dict.fromkeys(value.value for value in held if isinstance(value, Const))
+            return f"{{{MODULES} & {', '.join(map(str, items))}}}"
+    return "{" + name + "}"
 
 
 def _copy(node: ast.expr) -> ast.expr:

@@ -184,7 +184,7 @@ def of_program(words: Iterable[str]) -> Dialect:
 def ignored(
     rule: str, setting: Setting, reason: str, *, source: str, help: str, because: tuple[Setting, ...] = ()
 ) -> Finding:
-    """A setting that the framework never hands to Megatron-Core.
+    """A setting that the framework does not pass on to Megatron-Core.
 
     Args:
         rule: the name of the rule that reports it.

@@ -61,7 +61,7 @@ def _typed(name: str, value: Any) -> Any:
     """A value as OmegaConf converts it for a field of AReaL's dataclasses."""
     if not isinstance(value, str):
         return value
-    if name == "recompute_num_layers" and value.strip().isdigit():
+    if name == "recompute_num_layers" and value.strip().isdecimal() and len(value) < 100:
         return int(value)
     return _BOOLEANS.get(value.lower(), value) if name in (_SWITCH, "distribute_saved_activations") else value
 
@@ -124,7 +124,7 @@ def _switched_off(settings: dict[str, Setting], file: str) -> tuple[Finding, ...
         asked = settings.get(name)
         if asked is None or asked.span.path != file or asked.value is UNKNOWN or asked.value in documented:
             continue
-        reason = "has no effect: gradient_checkpointing of the role is off"
-        help = "write gradient_checkpointing: true, or delete it"
+        reason = "is ignored: gradient_checkpointing of the role is off"
+        help = f"set gradient_checkpointing: true, or delete {name}"
         return (ignored("checkpointing-off", asked, reason, source=_ENGINE, help=help),)
     return ()

@@ -22,7 +22,8 @@ from ..shell.hidden import Hidden
 from ..shell.overrides import Override, override, parse
 from ..shell.sourced import Script
 from ..shell.syntax import Event
-from ..shell.words import Command, Field, commands, split
+from ..shell.variables import Field, split
+from ..shell.words import Command, commands
 from ..suggest import nearest
 from . import Given, Reading, load, of_program, places
 
@@ -33,8 +34,8 @@ _COMMENT_LINES = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
 #: What a script must hold before anything of it is looked at closely.
 _INTERESTING = re.compile(
-    rf"--\"?(?:[\w-]*{WORD}\b|[\w-]*{WORD}_|{spelled(WORDLESS)})"
-    rf"|[\w.]\.(?:{WORD}_\w+|\w*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
+    rf"--\"?(?:[\w-]{{0,40}}{WORD}\b|[\w-]{{0,40}}{WORD}_|{spelled(WORDLESS)})"
+    rf"|[\w.]\.(?:{WORD}_\w+|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
 )
 
 
@@ -57,6 +58,7 @@ def _parsed(document: Document, reader: Reader) -> Script:
     path, text = document.path, document.text
     if os.path.basename(path).lower() not in ("makefile", "gnumakefile") and not path.endswith(".mk"):
         return sourced.parse(text, path, reader)
+    sourced.bound(text)
     events: list[Event] = []
     makefile.read(text, events)
     return Script(text, events, ((0, path),))
@@ -148,7 +150,7 @@ def _plain_word(field: Field) -> Word:
 
 _NOWHERE = Span("", 1, 1, 1, 1)
 
-#: What a command line has in it, or begins with, and a sentence about flags has not.
+#: What a command line has in it, or begins with, and a sentence about flags does not.
 _RUNS = re.compile(
     r"^['\"\\\s]*[-\0+~]|^['\"\\\s]*[\w.@/+~-]+=|(?:^|[\s;&|(/])(?:\S+\.py|python[\d.]*|torchrun|srun|deepspeed|accelerate|megatron|swift"
     r"|bash|sh|mpirun|ray|docker|primus\S*)(?:\s|$)"

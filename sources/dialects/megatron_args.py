@@ -78,7 +78,7 @@ def site(given: Given, dialect: str, *, spelling: str = "_") -> Site:
         effective["sequence_parallel"] = False
     elif parallel is UNKNOWN and "sequence_parallel" in effective:
         effective["sequence_parallel"] = UNKNOWN
-    unread = tuple(_short_switch(settings, effective, origins))
+    unread = tuple(_short_switch(settings, effective, origins, flags=given.flags))
     return Site(
         dialect,
         given.file,
@@ -100,27 +100,29 @@ def _given(settings: dict[str, Setting], name: str) -> bool:
     return name in settings and settings[name].value not in (None, False)
 
 
-def _spelled(name: str, value: str, *, flags: bool) -> str:
-    return f"--{name.replace('_', '-')} {value}".rstrip() if flags else f"{name}: {value or 'true'}"
+def _spelled(name: str, *, flags: bool) -> str:
+    return f"--{name.replace('_', '-')}" if flags else name
 
 
 def _old_switch(settings: dict[str, Setting], *, flags: bool) -> Iterator[Finding]:
     old = settings.get("checkpoint_activations")
     if old is not None and old.value is True:
+        full = "--recompute-granularity full" if flags else "recompute_granularity: full"
+        method, layers = (_spelled(name, flags=flags) for name in ("recompute_method", "recompute_num_layers"))
         yield Finding(
             "deprecated-key",
-            "checkpoint_activations is no longer valid: Megatron-LM says so and exits",
+            "checkpoint_activations is no longer valid: Megatron-LM rejects it",
             old.key,
             f"{ARGUMENTS}#L601-L604",
-            f"write {_spelled('recompute_granularity', 'full', flags=flags)} with a method and a number of layers",
+            f"use {full} with {method} and {layers}",
             (old,),
         )
 
 
 def _short_switch(
-    settings: dict[str, Setting], effective: dict[str, Any], origins: dict[str, Setting]
+    settings: dict[str, Setting], effective: dict[str, Any], origins: dict[str, Setting], *, flags: bool
 ) -> Iterator[Finding]:
-    """Put into ``effective`` what ``recompute_activations`` makes of the granularity; tell what that leaves unread."""
+    """Put into ``effective`` what ``recompute_activations`` makes of the granularity; report one that is ignored."""
     short = settings.get("recompute_activations")
     if short is None or short.value in (None, False):
         return
@@ -131,6 +133,7 @@ def _short_switch(
     if written is not None and isinstance(written.value, str) and written.value not in VALUES["recompute_granularity"]:
         return  # the parser does not take it, whatever stands beside it
     if written is not None and written.value not in (None, UNKNOWN, "selective"):
-        reason = "has no effect: beside recompute_activations, Megatron-LM always takes selective"
-        yield ignored("settings-ignored", written, reason, source=f"{ARGUMENTS}#L607-L608", help="delete it")
+        reason = 'is ignored: with recompute_activations, Megatron-LM sets it to "selective"'
+        help = f"delete {_spelled('recompute_granularity', flags=flags)}"
+        yield ignored("settings-ignored", written, reason, source=f"{ARGUMENTS}#L607-L608", help=help)
     effective["recompute_granularity"], origins["recompute_granularity"] = "selective", short

@@ -76,7 +76,7 @@ def _as_argument(made: Setting) -> Setting:
     value = made.value
     if made.name == "recompute_modules" and isinstance(value, str):
         value = [value]
-    elif isinstance(value, str) and value.isdigit():
+    elif isinstance(value, str) and value.isdecimal() and len(value) < 100:
         value = int(value)
     elif isinstance(value, str) and value in ("true", "false"):
         value = value == "true"

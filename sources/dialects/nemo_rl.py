@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from ..keys import RECOMPUTE_KEYS
 from ..model import UNKNOWN, Finding, Setting, Site, Span
 from ..reader import Document, Reader
+from ..yaml.cycles import cycle_of
 from ..yaml.merge import merge
 from ..yaml.settings import Resolver, dotted, find, scalar_text, settings_of
 from ..yaml.tree import Mapping, Sequence, Value, scalar, span_of
@@ -34,7 +35,7 @@ _FIRST_CLASS = frozenset({"activation_checkpointing", "recompute_granularity", "
 #: What _apply_performance_config sets beside ``full``, whatever the recipe says.
 _FORCED = {"recompute_method": "uniform", "recompute_num_layers": 1}
 
-#: Keys of ``megatron_cfg`` that setup.py#L856-L1211 copies to the fields of the same name. Others are not looked at,
+#: Keys of ``megatron_cfg`` that setup.py#L856-L1211 copies to the fields of the same name. Others are ignored,
 #: whatever they are called.
 _PASSED_ON = frozenset(
     {
@@ -73,6 +74,8 @@ class Merged(NamedTuple):
     #: False when a parent could not be read, so that an absent key may yet be set.
     complete: bool
     problems: tuple[Finding, ...]
+    #: Whether a parent was left out since it led here, so that the same file looks different from elsewhere.
+    circular: bool = False
 
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
@@ -111,11 +114,11 @@ def _read(document: Document, root: Mapping, reader: Reader, forced: bool) -> Re
 
 def _parent(document: Document, reader: Reader, chain: tuple[str, ...]) -> Merged | None:
     """A parent over its own parents, worked out once for all who inherit from it."""
-    merged = reader.memo.get(document.path)
+    merged = reader.memo.get(document.path) or reader.visited.get(document.path)
     if merged is None and document.root is not None:
         merged = _merge(document, document.root, reader, (*chain, document.path))
-        if merged is not None and merged.complete:  # what closes a circle looks different from elsewhere
-            reader.memo[document.path] = merged
+        if merged is not None:
+            (reader.visited if merged.circular else reader.memo)[document.path] = merged
     return merged
 
 
@@ -133,13 +136,17 @@ def _merge(document: Document, root: Mapping, reader: Reader, chain: tuple[str, 
         return None
     base = Mapping({}, root.span)
     complete = True
+    circular = False
     problems = list(document.problems)
     for reference, node in references:
+        reader.follow(chain)
         path = os.path.normpath(os.path.join(os.path.dirname(document.path), reference))
         if path in chain:
-            loop = " -> ".join((*chain[chain.index(path) :], path))
-            problems.append(Finding("inheritance-cycle", f"inherits from itself: {loop}", span_of(node)))
+            cycle = cycle_of(chain, path)
+            message = f"inherits from itself: {' -> '.join((*cycle, cycle[0]))}"
+            problems.append(Finding("inheritance-cycle", message, _closing(cycle, reader) or span_of(node)))
             complete = False
+            circular = True
             continue
         parent = reader.document(path)
         if parent.unreadable is not None:
@@ -153,9 +160,20 @@ def _merge(document: Document, root: Mapping, reader: Reader, chain: tuple[str, 
             continue
         base = _over(base, merged.root)
         complete = complete and merged.complete
+        circular = circular or merged.circular
         problems.extend(merged.problems)
     own = Mapping({name: entry for name, entry in root.entries.items() if name != "defaults"}, root.span)
-    return Merged(_over(base, own), complete, tuple(dict.fromkeys(problems)))
+    return Merged(_over(base, own), complete, tuple(dict.fromkeys(problems)), circular)
+
+
+def _closing(cycle: tuple[str, ...], reader: Reader) -> Span | None:
+    """The entry of a cycle's last file that names the first, so that the cycle has one place."""
+    root = reader.document(cycle[-1]).root
+    defaults = root.entries.get("defaults") if root is not None else None
+    for reference, node in (_references(defaults.value) or []) if defaults is not None else []:
+        if os.path.normpath(os.path.join(os.path.dirname(cycle[-1]), reference)) == cycle[0]:
+            return span_of(node)
+    return None
 
 
 def _references(value: Value) -> list[tuple[str, Any]] | None:
@@ -182,12 +200,11 @@ def _missing(reference: str, path: str, node: Any, why: Finding) -> Finding:
             close = nearest(os.path.basename(path), names)
             hint = f"did you mean {os.path.join(os.path.dirname(reference), close)}?" if close else ""
         else:
-            hint = f"there is no folder {folder}"
+            hint = f"folder {folder} does not exist"
     else:
         reason, hint = why.message, why.help
-    return Finding(
-        "missing-parent", f"parent {reference!r} cannot be read: {reason}", span_of(node), f"looked for {path}", hint
-    )
+    message = f'parent "{reference}" cannot be read: {reason}'
+    return Finding("missing-parent", message, span_of(node), f"looked for {path}", hint)
 
 
 def _over(base: Mapping, over: Mapping) -> Mapping:
@@ -261,6 +278,7 @@ def site(given: Given, reader: Reader) -> Site:
         rejected=tuple(wrong),
         parser="nemo-rl",
         source=_SOURCE,
+        complete=given.complete,
     )
 
 
@@ -276,7 +294,7 @@ def _apply(settings: dict[str, Setting], effective: dict[str, Any]) -> list[Find
     """Do to ``effective`` what ``_apply_performance_config`` does once the granularity is known.
 
     Returns:
-        What it does not look at.
+        The settings that it ignores.
     """
     unread = []
     kind = effective.get("recompute_granularity", UNKNOWN)
@@ -288,14 +306,14 @@ def _apply(settings: dict[str, Setting], effective: dict[str, Any]) -> list[Find
     if modules is not None and kind != "full":
         effective["recompute_modules"] = modules.value
     elif modules is not None and modules.value not in (None, []):
-        said = "is full" if "recompute_granularity" in settings else "is not set, and then it is full"
+        said = 'is "full"' if "recompute_granularity" in settings else 'is not set, which means "full"'
         unread.append(
             ignored(
                 "modules-ignored",
                 modules,
-                f"is never looked at: recompute_granularity {said}",
+                f"is ignored: recompute_granularity {said}",
                 source=f"{_SETUP}#L1072-L1085",
-                help="write recompute_granularity: selective, or delete the list",
+                help="set recompute_granularity: selective, or delete recompute_modules",
                 because=because,
             )
         )
@@ -304,14 +322,14 @@ def _apply(settings: dict[str, Setting], effective: dict[str, Any]) -> list[Find
         if setting is None or setting.value is None or setting.value is UNKNOWN:
             continue
         if kind == "full" and setting.value != forced:
-            reason = f"has no effect: beside full, NeMo-RL always sets {forced}"
+            reason = f"is ignored: with recompute_granularity: full, NeMo-RL sets {name}: {forced}"
             source = f"{_SETUP}#L1075-L1076"
             unread.append(
-                ignored("settings-ignored", setting, reason, source=source, help="delete it", because=because)
+                ignored("settings-ignored", setting, reason, source=source, help=f"delete {name}", because=because)
             )
         elif kind == "selective":
-            reason = "has no effect: NeMo-RL does not read it"
-            unread.append(ignored("settings-ignored", setting, reason, source=_SOURCE, help="delete it"))
+            reason = "is ignored: NeMo-RL does not read it"
+            unread.append(ignored("settings-ignored", setting, reason, source=_SOURCE, help=f"delete {name}"))
     return unread
 
 
@@ -322,8 +340,8 @@ def _switched_off(settings: dict[str, Setting], switch: Setting | None, file: st
         if setting is None or setting.span.path != file or setting.value is UNKNOWN or setting.value in documented:
             continue
         where = "" if switch is None or switch.span.path == file else f" ({switch.span.path}:{switch.span.line})"
-        reason = f"has no effect: activation_checkpointing is off{where}, which switches all recomputation off"
-        help = "write activation_checkpointing: true, or delete it"
+        reason = f"is ignored: activation_checkpointing is off{where}"
+        help = f"set activation_checkpointing: true, or delete {name}"
         return [ignored("checkpointing-off", setting, reason, source=f"{_SETUP}#L1071", help=help)]
     return []
 
@@ -332,19 +350,19 @@ def _null_granularity(granularity: Setting) -> Finding:
     return rejected(
         "invalid-granularity",
         granularity,
-        "recompute_granularity is null while activation_checkpointing is on, which NeMo-RL refuses",
+        "recompute_granularity cannot be null while activation_checkpointing is on: NeMo-RL rejects it",
         source=f"{_SETUP}#L1072-L1091",
-        help="write full or selective, or delete the key (NeMo-RL then takes full)",
+        help="set recompute_granularity: full or selective, or delete it, which means full",
     )
 
 
 def _conflict(override: Setting, repeated: Setting | None) -> Finding:
-    has = "is set in megatron_cfg too" if repeated is not None else "belongs directly in megatron_cfg"
+    why = "it is set in megatron_cfg too" if repeated is not None else "it belongs directly in megatron_cfg"
     return rejected(
         "framework-rule",
         override,
-        f"{override.name} in model_overrides {has}, and NeMo-RL refuses to run with it",
+        f"{override.name} in model_overrides is rejected by NeMo-RL: {why}",
         source=f"{_SETUP}#L756-L776",
-        help=f"set megatron_cfg.{override.name} and delete it here",
+        help=f"set megatron_cfg.{override.name}, and delete {override.name} from model_overrides",
         because=() if repeated is None else (repeated,),
     )

@@ -7,13 +7,13 @@ Facts from AMD-AGI/Primus at fd1eeabbad15:
   keys win over the model's, ``overrides`` over both. Without ``config`` the module is taken as it stands.
 * ``primus/core/config/yaml_loader.py``: ``extends`` is one file or a list of files relative to the file; later ones
   win, the file itself wins over all. ``${NAME:default}`` is replaced first, and typed; ``${NAME}`` must be in the
-  environment. (``bases``, which older files have, is read by nobody any more.)
+  environment. (``bases``, which older files have, is no longer read.)
 * ``primus/core/utils/yaml_utils.py#L70-L75``, set_value_by_key: the string ``null`` is None.
 * ``primus/backends/megatron``: the result goes through Megatron-LM's ``validate_args`` (:mod:`.megatron_args`).
 * ``primus/backends/megatron/patches/recompute_layer_patches.py``: with ``recompute_layer_ids``, Megatron-Core's checks
   see no granularity, and Primus makes its own (validate_specified_recompute_layers, L67-L115).
 
-A module's or a model's file (a *preset*) is a site by itself, too, so that whoever changes only that is told.
+A module's or a model's file (a *preset*) is a site by itself, too, so that it can be linted alone.
 
 Closed once both files are found and understood; open otherwise, and for other trainers than the pretraining one.
 """
@@ -28,6 +28,7 @@ from ..model import UNKNOWN, Finding, Setting, Site, Span
 from ..projects import upwards
 from ..reader import Document, Reader
 from ..shell.flags import number
+from ..yaml.cycles import cycle_of
 from ..yaml.search import child, text_at
 from ..yaml.settings import scalar_text, setting
 from ..yaml.tree import Entry, Mapping, Sequence, Value, span_of
@@ -37,6 +38,8 @@ _PATCH = "primus/backends/megatron/patches/recompute_layer_patches.py"
 _FRAMEWORKS = ("megatron", "megatron_bridge")
 _PRESETS = re.compile(r"/configs/(?:models|modules)/megatron(?:_bridge)?/")
 _ENVIRONMENT = re.compile(r"\$\{([^:{}]+)(?::([^}]*))?\}")
+#: A value that is longer than this is not one setting.
+_LONGEST = 1000
 _WORDS = {"true": True, "false": False}
 _GRANULARITIES = (None, "full", "selective")
 
@@ -47,6 +50,8 @@ class _Preset(NamedTuple):
     root: Mapping
     complete: bool
     problems: tuple[Finding, ...] = ()
+    #: Whether a file was left out since it led here, so that the same file looks different from elsewhere.
+    circular: bool = False
 
 
 _NOTHING = Mapping({}, Span("", 1, 1, 1, 1))
@@ -176,11 +181,10 @@ def _extended(reader: Reader, path: str, chain: tuple[str, ...]) -> _Preset:
     """The file over those that it extends, worked out once for all who name it."""
     path = os.path.normpath(path)
     key = "primus:" + path
-    known = reader.memo.get(key)
+    known = reader.memo.get(key) or reader.visited.get(key)
     if known is None:
         known = _extend(reader, reader.document(path), (*chain, path))
-        if known.complete:
-            reader.memo[key] = known
+        (reader.visited if known.circular else reader.memo)[key] = known
     return known
 
 
@@ -193,20 +197,35 @@ def _extend(reader: Reader, document: Document, chain: tuple[str, ...]) -> _Pres
         return _Preset(root, "bases" not in root.entries)
     base = Mapping({}, root.span)
     complete = True
+    circular = False
     problems: list[Finding] = []
     for node, text in _names(entry):
+        reader.follow(chain)
         parent = os.path.normpath(os.path.join(os.path.dirname(document.path), text))
         if parent in chain:
-            loop = " -> ".join((*chain[chain.index(parent) :], parent))
-            problems.append(Finding("inheritance-cycle", f"inherits from itself: {loop}", span_of(node)))
+            cycle = cycle_of(chain, parent)
+            message = f"inherits from itself: {' -> '.join((*cycle, cycle[0]))}"
+            problems.append(Finding("inheritance-cycle", message, _closing(cycle, reader) or span_of(node)))
             complete = False
+            circular = True
             continue
         preset = _extended(reader, parent, chain)
         base.entries.update(preset.root.entries)
         complete = complete and preset.complete
+        circular = circular or preset.circular
         problems.extend(preset.problems)
     base.entries.update({name: entry for name, entry in root.entries.items() if name != "extends"})
-    return _Preset(base, complete, tuple(dict.fromkeys(problems)))
+    return _Preset(base, complete, tuple(dict.fromkeys(problems)), circular)
+
+
+def _closing(cycle: tuple[str, ...], reader: Reader) -> Span | None:
+    """The entry of a cycle's last file that names the first, so that the cycle has one place."""
+    root = reader.document(cycle[-1]).root
+    entry = root.entries.get("extends") if root is not None else None
+    for node, text in _names(entry) if entry is not None else []:
+        if os.path.normpath(os.path.join(os.path.dirname(cycle[-1]), text)) == cycle[0]:
+            return span_of(node)
+    return None
 
 
 def _names(entry: Entry) -> list[tuple[Any, str]]:
@@ -221,7 +240,7 @@ def _environment(text: str) -> Any:
     """The text with ``${NAME:default}`` replaced by its default; UNKNOWN where there is none."""
     if "${" not in text:
         return text
-    if any(match.group(2) is None for match in _ENVIRONMENT.finditer(text)):
+    if len(text) > _LONGEST or any(match.group(2) is None for match in _ENVIRONMENT.finditer(text)):
         return UNKNOWN
     replaced = _ENVIRONMENT.sub(lambda match: match.group(2), text)
     return _WORDS.get(replaced.lower(), number(replaced)) if replaced != text else text
@@ -244,8 +263,8 @@ def _layer_ids(ids: Setting, site: Site) -> list[Finding]:
         found.append(
             _rejected(
                 ids,
-                "recompute_layer_ids needs recompute_granularity full",
-                "write recompute_granularity: full, or delete the list",
+                "recompute_layer_ids needs recompute_granularity: full",
+                "set recompute_granularity: full, or delete recompute_layer_ids",
                 98,
             )
         )
@@ -254,8 +273,8 @@ def _layer_ids(ids: Setting, site: Site) -> list[Finding]:
         found.append(
             _rejected(
                 method,
-                f"recompute_method is {method.value} beside recompute_layer_ids, which Primus refuses",
-                "write recompute_method: null",
+                f'recompute_method cannot be "{method.value}" while recompute_layer_ids is set: Primus rejects it',
+                "set recompute_method: null",
                 103,
             )
         )
@@ -263,7 +282,8 @@ def _layer_ids(ids: Setting, site: Site) -> list[Finding]:
     if numbers is None:
         return found
     if not numbers:
-        found.append(_rejected(ids, "recompute_layer_ids is empty", "name layers, or delete it", 80))
+        message = "recompute_layer_ids is an empty list, which Primus rejects"
+        found.append(_rejected(ids, message, "list layers, or delete recompute_layer_ids", 80))
         return found
     layers, heads = site.effective.get("num_layers", UNKNOWN), site.effective.get("mtp_num_layers", absent)
     if isinstance(layers, int) and (heads is None or isinstance(heads, int)):
@@ -273,8 +293,8 @@ def _layer_ids(ids: Setting, site: Site) -> list[Finding]:
             found.append(
                 _rejected(
                     ids,
-                    f"recompute_layer_ids names layer {outside[0]}, and the last one is {last}",
-                    f"name layers from 0 to {last}",
+                    f"recompute_layer_ids lists layer {outside[0]}, but the last layer is {last}",
+                    f"list layers from 0 to {last} only",
                     87,
                 )
             )
@@ -286,7 +306,7 @@ def _numbers(value: Any) -> list[int] | None:
     parts = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else None
     try:
         return None if parts is None else [int(part) for part in parts if str(part).strip()]
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return None
 
 

@@ -28,11 +28,11 @@ from . import Reading
 from .launch_script import NEEDED, is_command_line, of_flags, of_overrides
 
 _NEEDLES = re.compile(
-    rf"--(?:[\w-]*{WORD}|{spelled(WORDLESS)})"
-    rf"|[\w.]\.(?:\w*{WORD}_\w+|{'|'.join(WORDLESS)}|activations_checkpoint_\w+)="
+    rf"--(?:[\w-]{{0,40}}{WORD}|{spelled(WORDLESS)})"
+    rf"|[\w.]\.(?:\w{{0,40}}{WORD}_\w+|{'|'.join(WORDLESS)}|activations_checkpoint_\w+)="
 )
 _PROGRAM = re.compile(
-    r"(?:\S+=\S*\s+)*(?:--|python|torchrun|accelerate\s|deepspeed\s|megatron\s|\S*/python|[+~]*[\w@/-]+(?:\.[\w@/-]+)+=\S)"
+    r"(?:[^\s=]+=\S*\s+)*(?:--|python|torchrun|accelerate\s|deepspeed\s|megatron\s|\S*/python|[+~]*[\w@/-]+(?:\.[\w@/-]+)+=\S)"
 )
 _OVERRIDES = re.compile(r"[+~]*[\w@/-]+(?:\.[\w@/-]+)+=\S*$")
 _UNKNOWN = "\0"
@@ -72,7 +72,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
 
 
 def _is_talk(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
-    """Whether what a node holds is said to somebody, or only compared with."""
+    """Whether what a node holds is a message, or is only compared with."""
     above = parents.get(node)
     for _ in range(6):
         if above is None or isinstance(above, ast.stmt):

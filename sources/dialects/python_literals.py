@@ -386,7 +386,7 @@ def _observes(statement: ast.stmt) -> bool:
 
 
 def _touched(statement: ast.stmt) -> set[Path]:
-    """What a statement hands to somebody who may change it, or puts another in the place of."""
+    """What a statement passes to a call that may change it, or assigns anew."""
     found: list[Path | None] = []
     for node in ast.walk(statement):
         if isinstance(node, ast.Call):

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from ..keys import FIELDS, SWITCH
-from ..model import Finding, Span
+from ..model import Finding, Span, TooMuch
 from ..text import line_starts, split_lines, too_deep
 from .nesting import first_too_deep
 
@@ -28,12 +28,15 @@ Scope: TypeAlias = "Function | ast.Module"
 _PLACES_FSTRINGS = sys.version_info >= (3, 12)
 
 #: Text that becomes Python only when somebody fills it in.
-_TEMPLATE = re.compile(r"\{%|\{\{\s*[\w.]+\s*(?:\|[^}]*)?\}\}")
+_TEMPLATE = re.compile(r"\{%|\{\{\s*[\w.]+\s*(?:\|[^{}]*)?\}\}")
 
 
 #: The keys that make a statement worth looking at.
 KEYS = frozenset({*FIELDS, SWITCH})
 _KEYS = re.compile("|".join(sorted(KEYS)))
+
+#: A file that has more names for keys than this is searched for each of them too long.
+_MOST_CONSTANTS = 100
 
 #: What stands in a line before a constant's value.
 _ASSIGNED = re.compile(r"\s*(\w+)\s*(?::[^=]*)?=\s*")
@@ -130,6 +133,8 @@ class Python:
             before = _ASSIGNED.fullmatch(text, text.rfind("\n", 0, match.start()) + 1, match.start())
             if before is not None:
                 found.add(before[1])
+            if len(found) > _MOST_CONSTANTS:
+                raise TooMuch(f"has more than {_MOST_CONSTANTS} constants that name recompute settings")
         return found
 
     @cached_property

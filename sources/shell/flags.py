@@ -147,6 +147,8 @@ HOLDS_FLAGS = re.compile(
 )
 
 _NUMBER = re.compile(r"[+-]?\d+$|[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?$")
+#: What is longer is no number that anybody means; Python refuses to read one of thousands of digits.
+_LONGEST_NUMBER = 100
 _FLAG = re.compile(r"--([A-Za-z][\w.-]*)(=?)")
 
 
@@ -176,7 +178,7 @@ def take_apart(words: Iterable[tuple[Word, str]]) -> Line:
     Args:
         words: each with the name of the variable that it comes from whole, if it does.
     """
-    flags: list[Flag] = []
+    flags: list[tuple[str, Span, list[Word]]] = []
     others: list[Word] = []
     texts: list[str] = []
     complete = True
@@ -189,16 +191,15 @@ def take_apart(words: Iterable[tuple[Word, str]]) -> Line:
             match = _FLAG.match(word.shape)
             if match and match.group(2):
                 value = Word(None, word.span, word.computed)
-                flags.append(Flag(match.group(1).replace("-", "_"), word.span, (value,)))
+                flags.append((match.group(1).replace("-", "_"), word.span, [value]))
                 current = None
             elif current is None:
                 others.append(word)
             else:
                 current.append(word)
-                flags[-1] = flags[-1]._replace(values=tuple(current))
             continue
         if word.text is None:
-            takes = current is not None and not current and flags[-1].name not in SWITCHES
+            takes = current is not None and not current and flags[-1][0] not in SWITCHES
             if takes and not HOLDS_FLAGS.search(variable):
                 current.append(word)  # type: ignore[union-attr]
             else:
@@ -210,19 +211,15 @@ def take_apart(words: Iterable[tuple[Word, str]]) -> Line:
         match = word.text.startswith("--") and _FLAG.match(word.text)
         if match and (match.group(2) or match.end() == len(word.text)):
             current = []
-            flags.append(Flag(match.group(1).replace("-", "_"), word.part(2, match.end(1)), ()))
+            flags.append((match.group(1).replace("-", "_"), word.part(2, match.end(1)), current))
             if match.group(2):
                 at = match.end()
-                value = Word(word.text[at:], word.part(at), word.computed)
-                flags[-1] = flags[-1]._replace(values=(value,))
+                current.append(Word(word.text[at:], word.part(at), word.computed))
                 current = None
             continue
-        if current is None:
-            others.append(word)
-            continue
-        current.append(word)
-        flags[-1] = flags[-1]._replace(values=tuple(current))
-    return Line(tuple(flags), tuple(others), complete, tuple(texts), tuple(hidden))
+        (others if current is None else current).append(word)
+    taken = tuple(Flag(name, key, tuple(values)) for name, key, values in flags)
+    return Line(taken, tuple(others), complete, tuple(texts), tuple(hidden))
 
 
 def _program(shape: str) -> str:
@@ -256,7 +253,7 @@ def _setting(flag: Flag) -> Setting:
 
 def number(text: str) -> Any:
     """A word as a number where it is one."""
-    if not _NUMBER.match(text):
+    if len(text) > _LONGEST_NUMBER or not _NUMBER.match(text):
         return text
     try:
         return int(text)

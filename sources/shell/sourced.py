@@ -14,12 +14,14 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..model import TooMuch
 from ..projects import project_root, upwards
 from .syntax import Assign, Event, Parser, Piece, Simple, Variable, Word, literal
 
 if TYPE_CHECKING:
     from ..reader import Reader
 
+_MAX_LINES = 200_000
 #: So many files are followed, so deep, and none that is longer than this.
 _MAX_FILES = 16
 _MAX_DEPTH = 5
@@ -61,7 +63,11 @@ def parse(text: str, path: str, reader: Reader) -> Script:
         text: the script.
         path: its file, from which other paths are told.
         reader: reads the other files.
+
+    Raises:
+        TooMuch: the script has too many lines.
     """
+    bound(text)
     events: list[Event] = []
     Parser(text, events).script()
     if not _SOURCES.search(text):
@@ -69,6 +75,16 @@ def parse(text: str, path: str, reader: Reader) -> Script:
     follower = _Follower(text, path, reader)
     follower.follow(events, path, ())
     return Script(follower.text, follower.events, tuple(follower.files))
+
+
+def bound(text: str) -> None:
+    """Refuse a script with too many lines.
+
+    Raises:
+        TooMuch: it has.
+    """
+    if text.count("\n") > _MAX_LINES:
+        raise TooMuch(f"has more than {_MAX_LINES:,} lines")
 
 
 class _Follower:

@@ -10,7 +10,11 @@ trouble.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import count
 from typing import NamedTuple
+
+from ..model import TooMuch
 
 
 class Piece(NamedTuple):
@@ -76,13 +80,15 @@ _QUOTED_RUN = re.compile(r"[^\\\"$`]+")
 _WHOLE = re.compile(r"[^\s\\'\"$`;&|()<>#]+(?=[\s;&|()<>]|\Z)")
 #: What Bash makes several words of.
 _BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
-#: Blanks, continuations and comments.
-_BLANK = re.compile(r"(?:[ \t\r]+|\\\r?\n|#[^\n]*)+")
+#: Blanks, continuations and comments; not without end, since matching takes memory for each.
+_BLANK = re.compile(r"(?:[ \t\r]+|\\\r?\n|#[^\n]*){1,1000}")
 _KEYWORD = re.compile(
     r"(if|then|elif|else|fi|case|esac|for|select|while|until|do|done|function|time|[{}!])(?=[\s;&|()]|$)"
 )
 _HEREDOC = re.compile(r"<<(-?)[ \t]*(?:'([^'\n]*)'|\"([^\"\n]*)\"|\\?([^\s;&|<>()'\"]+))")
 _REDIRECT = re.compile(r"<<<|(?:\d*|&)(?:>>|>\||>&|<&|<>|>|<)")
+#: What may begin or end something between parentheses.
+_STRUCTURE = re.compile(r"[()'\"\\]")
 _SPECIAL = frozenset("@*#?$!-0123456789")
 
 _DECLARERS = frozenset({"export", "declare", "typeset", "local", "readonly"})
@@ -105,10 +111,12 @@ _READERS = frozenset({"mapfile", "read", "readarray"})
 
 #: After so many statements that end in the middle of something, the rest is no script.
 _MAX_STOPS = 20
-#: Expansions inside expansions deeper than this are not followed.
+#: What is read of one script: expansions and here-documents inside others, words of one command, here-documents that
+#: begin on one line, and steps, of which a word takes one or two. No launch script comes near.
 _MAX_DEPTH = 20
-#: A command of more words than this is cut: no launch script has one.
-MAX_WORDS = 4000
+MAX_WORDS = 10_000
+_MAX_BODIES = 100
+_MAX_STEPS = 500_000
 
 
 class _Body(NamedTuple):
@@ -127,10 +135,20 @@ class _Stop(Exception):
 
 
 class Parser:
-    """Turns a script into events: assignments and simple commands, in the order of the text."""
+    """Turns a script into events: assignments and simple commands, in the order of the text.
+
+    Its methods raise :class:`TooMuch` for a script that holds more than is read.
+    """
 
     def __init__(
-        self, text: str, events: list[Event], *, heredoc: bool = False, offset: int = 0, end: int = -1
+        self,
+        text: str,
+        events: list[Event],
+        *,
+        heredoc: bool = False,
+        offset: int = 0,
+        end: int = -1,
+        steps: Iterator[int] | None = None,
     ) -> None:
         self.text = text
         self.at = offset
@@ -142,11 +160,22 @@ class Parser:
         self.functions = 0
         self.bodies: list[_Body] = []
         self.depth = 0
+        self.steps = count() if steps is None else steps
+
+    def _step(self) -> None:
+        if next(self.steps) > _MAX_STEPS:
+            raise TooMuch(f"takes more than {_MAX_STEPS:,} steps to read")
+
+    def _deeper(self) -> None:
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise TooMuch(f"nests expansions or here-documents deeper than {_MAX_DEPTH}")
 
     # -- words
 
     def word(self, closing: str = "") -> Word:
         """The parts of the word here; it ends at blank space, an operator, or one of the ``closing`` characters."""
+        self._step()
         parts: list[Part] = []
         text = self.text
         whole = None if closing else _WHOLE.match(text, self.at, self.stop)
@@ -154,6 +183,7 @@ class Parser:
             start, self.at = whole.span()
             return (Piece(None if _BRACES.search(whole.group()) else whole.group(), start, self.at),)
         while self.at < self.stop:
+            self._step()
             char = text[self.at]
             if char in closing:
                 break
@@ -215,6 +245,7 @@ class Parser:
         self.at += 1
         parts.append(Piece("", self.at, self.at))
         while True:
+            self._step()
             if self.at >= self.stop:
                 raise _Stop
             char = self.text[self.at]
@@ -265,9 +296,7 @@ class Parser:
             parts.append(Variable(match.group(), None, quoted, False, start, self.at))
 
     def _braced(self, parts: list[Part], start: int, *, quoted: bool) -> None:
-        self.depth += 1
-        if self.depth > _MAX_DEPTH:
-            raise _Stop
+        self._deeper()
         match = _NAME.match(self.text, self.at, self.stop)
         name = match.group() if match else ""
         if match:
@@ -310,8 +339,10 @@ class Parser:
         """Go behind the parenthesis that closes the one here. Commands between are commands of the script."""
         start = self.at
         depth = 0
-        while self.at < self.stop:
-            char = self.text[self.at]
+        while found := _STRUCTURE.search(self.text, self.at, self.stop):
+            self._step()
+            self.at = found.start()
+            char = found.group()
             if char == "(":
                 depth += 1
             elif char == ")":
@@ -336,10 +367,8 @@ class Parser:
         raise _Stop
 
     def _inner(self, start: int, end: int) -> None:
-        self.depth += 1
-        if self.depth > _MAX_DEPTH:
-            raise _Stop
-        inner = Parser(self.text, self.events, heredoc=self.heredoc, offset=start, end=end)
+        self._deeper()
+        inner = Parser(self.text, self.events, heredoc=self.heredoc, offset=start, end=end, steps=self.steps)
         inner.branch, inner.functions, inner.depth = list(self.branch), self.functions, self.depth
         inner.script()
         self.depth -= 1
@@ -366,14 +395,14 @@ class Parser:
 
     def _blank(self) -> None:
         """Skip blanks, continuations and a comment."""
-        match = _BLANK.match(self.text, self.at, self.stop)
-        if match:
+        while match := _BLANK.match(self.text, self.at, self.stop):
             self.at = match.end()
 
     def _statement(self) -> None:
         self._blank()
         if self.at >= self.stop:
             return
+        self._step()
         char = self.text[self.at]
         if char == "\n":
             self.at += 1
@@ -399,7 +428,10 @@ class Parser:
         start = self.at
         words: list[Word] = []
         declares = False
-        while self.at < self.stop and len(words) < MAX_WORDS:
+        while self.at < self.stop:
+            self._step()
+            if len(words) > MAX_WORDS:
+                raise TooMuch(f"has a command of more than {MAX_WORDS:,} words")
             self._blank()
             if self.at >= self.stop:
                 break
@@ -473,8 +505,10 @@ class Parser:
             word = self.word()
             if self.at == before:
                 self.at += 1  # an operator has no meaning here
-            elif word and len(words) < MAX_WORDS:
+            elif word:
                 words.append(word)
+                if len(words) > MAX_WORDS:
+                    raise TooMuch(f"has an array of more than {MAX_WORDS:,} words")
 
     def _keyword(self) -> bool:
         """Follow a reserved word, if there is one here."""
@@ -581,6 +615,8 @@ class Parser:
         if match is None:
             self.at += 2
             return
+        if len(self.bodies) >= _MAX_BODIES:
+            raise TooMuch(f"begins more than {_MAX_BODIES} here-documents on one line")
         self.at = match.end()
         quoted = match.group(2) is not None or match.group(3) is not None
         tag = next((group for group in match.groups()[1:] if group is not None), "")
@@ -599,10 +635,13 @@ class Parser:
             end = re.compile(rf"^[ \t]*{re.escape(tag)}[ \t\r]*$", re.MULTILINE).search(self.text, self.at, self.stop)
             body_end = end.start() if end else self.stop
             if script:
-                inner = Parser(self.text, self.events, heredoc=not quoted, offset=self.at, end=body_end)
-                inner.branch = list(self.branch)
-                inner.functions = self.functions
+                self._deeper()
+                inner = Parser(
+                    self.text, self.events, heredoc=not quoted, offset=self.at, end=body_end, steps=self.steps
+                )
+                inner.branch, inner.functions, inner.depth = list(self.branch), self.functions, self.depth
                 inner.script()
+                self.depth -= 1
             self.at = end.end() if end else self.stop
         self.bodies.clear()
 

@@ -104,6 +104,7 @@ def _compose(document: Document, reader: Reader, top: str, chain: tuple[str, ...
 
 def _item(item: Value, document: Document, reader: Reader, top: str, chain: tuple[str, ...]) -> Composed | None:
     """What one item of the list brings, in its package; None where that cannot be told."""
+    reader.follow(chain)
     named = _named(item)
     if named is None:
         return None

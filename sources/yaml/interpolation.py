@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ..model import UNKNOWN
+from ..model import UNKNOWN, TooMuch
 from .tree import Mapping, Sequence, Value, scalar, to_python
 
 #: NeMo-RL registers these (nemo_rl/utils/config.py, register_omegaconf_resolvers). Every other resolver is unknown.
@@ -23,8 +23,14 @@ _RESOLVERS: dict[str, Callable[..., Any]] = {
 
 #: Interpolations inside interpolations deeper than this are given up; a cycle ends here too.
 _MAX_DEPTH = 30
+#: A text of more characters, or a number of more bits, is nobody's setting: one that doubles itself over and over.
+_MAX_LENGTH = 1000
+_MAX_BITS = 1000
+#: So many characters are parsed for one configuration; OmegaConf takes some 40 microseconds for one.
+_MAX_PARSED = 50_000
 
 _SEGMENT = re.compile(r"[^.\[\]]+")
+_INDEX = re.compile(r"[0-9]{1,9}")
 
 
 class _NotKnown(Exception):
@@ -36,8 +42,22 @@ def is_interpolation(value: object) -> bool:
     return isinstance(value, str) and "${" in value
 
 
+class _Resolved:
+    """What interpolations of one configuration have come to, by where they stand, and what may yet be parsed."""
+
+    __slots__ = ("left", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[tuple[str, ...], Any] = {}
+        self.left = _MAX_PARSED
+
+
 def resolve(root: Mapping, path: tuple[str, ...], text: str) -> Any:
-    """The value of ``text``, found at ``path`` in ``root``; :data:`UNKNOWN` when only run time can tell."""
+    """The value of ``text``, found at ``path`` in ``root``; :data:`UNKNOWN` when only run time can tell.
+
+    Raises:
+        TooMuch: the configuration has more interpolations than are followed.
+    """
     try:
         return _resolve(root, path, text, 0)
     except _NotKnown:
@@ -49,8 +69,13 @@ def _resolve(root: Mapping, path: tuple[str, ...], text: str, depth: int) -> Any
     from omegaconf.grammar_parser import parse
     from omegaconf.grammar_visitor import GrammarVisitor
 
-    if depth > _MAX_DEPTH:
+    if depth > _MAX_DEPTH or len(text) > _MAX_LENGTH:
         raise _NotKnown
+    if root.resolved is None:
+        root.resolved = _Resolved()
+    root.resolved.left -= len(text)
+    if root.resolved.left < 0:
+        raise TooMuch("has more interpolations than are followed")
 
     def reference(key: Any, _memo: Any = None) -> Any:
         # OmegaConf 2.4 hands over an object with the text in .raw, earlier ones the text
@@ -60,18 +85,31 @@ def _resolve(root: Mapping, path: tuple[str, ...], text: str, depth: int) -> Any
         function = _RESOLVERS.get(name)
         if function is None:
             raise _NotKnown
+        if name == "mul" and not all(isinstance(value, (int, float)) for value in args):
+            raise _NotKnown  # text times a number is a text that is as long as somebody wants
         try:
-            return function(*args)
+            return _small(function(*map(_small, args)))
         except (TypeError, ValueError, ArithmeticError):
             raise _NotKnown from None
 
     try:
         tree = parse(text)
-        return GrammarVisitor(
-            node_interpolation_callback=reference, resolver_interpolation_callback=resolver, memo=set()
-        ).visit(tree)
-    except (GrammarParseError, RecursionError):
+        return _small(
+            GrammarVisitor(
+                node_interpolation_callback=reference, resolver_interpolation_callback=resolver, memo=set()
+            ).visit(tree)
+        )
+    except (GrammarParseError, RecursionError, ValueError):
         raise _NotKnown from None
+
+
+def _small(value: Any) -> Any:
+    """The value, unless it is absurdly large."""
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
+        raise _NotKnown
+    if isinstance(value, (str, list, dict)) and len(value) > _MAX_LENGTH:
+        raise _NotKnown
+    return value
 
 
 def _look_up(root: Mapping, path: tuple[str, ...], key: str, depth: int) -> Any:
@@ -85,7 +123,7 @@ def _look_up(root: Mapping, path: tuple[str, ...], key: str, depth: int) -> Any:
     for segment in where:
         if isinstance(value, Mapping) and segment in value.entries:
             value = value.entries[segment].value
-        elif isinstance(value, Sequence) and segment.isdigit() and int(segment) < len(value.items):
+        elif isinstance(value, Sequence) and _INDEX.fullmatch(segment) and int(segment) < len(value.items):
             value = value.items[int(segment)]
         else:
             raise _NotKnown
@@ -94,4 +132,15 @@ def _look_up(root: Mapping, path: tuple[str, ...], key: str, depth: int) -> Any:
     found = scalar(value)
     if found is UNKNOWN or found == "???":
         raise _NotKnown
-    return _resolve(root, where, found, depth + 1) if is_interpolation(found) else found
+    return _resolved_at(root, where, found, depth + 1) if is_interpolation(found) else found
+
+
+def _resolved_at(root: Mapping, where: tuple[str, ...], text: str, depth: int) -> Any:
+    """What the interpolation at ``where`` comes to, worked out once."""
+    known = root.resolved.values
+    if where not in known:
+        known[where] = UNKNOWN  # if it leads to itself, or cannot be told
+        known[where] = _resolve(root, where, text, depth)
+    if known[where] is UNKNOWN:
+        raise _NotKnown
+    return known[where]

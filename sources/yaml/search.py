@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..model import Span
+from ..model import Span, TooMuch
 from .settings import place
 from .tree import Mapping, Sequence, Value, scalar
 
@@ -16,11 +16,17 @@ _MOST = 100_000
 
 
 def mappings(value: Value) -> Iterator[tuple[tuple[str, ...], Mapping]]:
-    """``value`` and every mapping below it, each with the keys that lead there; items of lists count from ``"0"``."""
+    """``value`` and every mapping below it, each with the keys that lead there; items of lists count from ``"0"``.
+
+    Raises:
+        TooMuch: aliases make more of them than are looked at.
+    """
     waiting: list[tuple[tuple[str, ...], Value]] = [((), value)]
     left = _MOST
-    while waiting and left:
+    while waiting:
         left -= 1
+        if left < 0:
+            raise TooMuch(f"unfolds into more than {_MOST:,} mappings and lists")
         path, here = waiting.pop()
         if isinstance(here, Mapping):
             yield path, here

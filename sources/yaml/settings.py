@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
-from ..model import UNKNOWN, Setting
+from ..keys import RECOMPUTE_KEYS
+from ..model import UNKNOWN, Setting, TooMuch
 from .interpolation import is_interpolation, resolve
 from .tree import Entry, Mapping, Sequence, Value, scalar, span_of, to_python
+
+#: A mapping of settings with more keys than this is something else: Megatron-LM's parser knows some 900 flags.
+MOST_KEYS = 2000
 
 
 class Resolver(NamedTuple):
@@ -24,7 +30,13 @@ class Resolver(NamedTuple):
 
 
 def settings_of(mapping: Mapping, resolver: Resolver | None) -> dict[str, Setting]:
-    """The settings of all keys of ``mapping``, by key."""
+    """The settings of all keys of ``mapping``, by key.
+
+    Raises:
+        TooMuch: there are more keys, or items of a recompute setting, than are looked at.
+    """
+    if len(mapping.entries) > MOST_KEYS:
+        raise TooMuch(f"has more than {MOST_KEYS:,} keys in one mapping of settings")
     return {name: setting(name, entry, resolver) for name, entry in mapping.entries.items()}
 
 
@@ -40,6 +52,8 @@ def setting(name: str, entry: Entry, resolver: Resolver | None, *, inherits: boo
     if entry.setting is not None:
         return entry.setting
     value = to_python(entry.value)
+    if value is UNKNOWN and name in RECOMPUTE_KEYS and isinstance(entry.value, Sequence):
+        raise TooMuch(f"has more in {name} than is looked at")
     computed = resolver is not None and _is_computed(value)
     if computed:
         value = _compute(name, value, resolver)
@@ -74,6 +88,9 @@ def place(value: Value) -> Any:
 def find(value: Value, key: str) -> list[tuple[tuple[str, ...], Entry]]:
     """Every entry called ``key`` below ``value`` whose value is a mapping, with the path of keys that leads to it.
 
+    Raises:
+        TooMuch: there are more than are looked at.
+
     List items count as keys ``"0"``, ``"1"``, ... The result is kept with the mapping or list, so that a parent's part
     of a configuration is searched once for all its children, and an alias once for all its uses.
     """
@@ -81,24 +98,29 @@ def find(value: Value, key: str) -> list[tuple[tuple[str, ...], Entry]]:
         return []
     if value.found is None:
         value.found = []  # so that an alias to something inside itself ends here
+        found: Iterator[tuple[tuple[str, ...], Entry]]
         if isinstance(value, Mapping):
-            value.found = [
+            found = (
                 ((name, *path), found)
                 for name, entry in value.entries.items()
                 if isinstance(entry.value, (Mapping, Sequence))
                 for path, found in _within(name, entry, key)
-            ][:_MOST_FOUND]
+            )
         else:
-            value.found = [
+            found = (
                 ((str(index), *path), found)
                 for index, item in enumerate(value.items)
                 for path, found in find(item, key)
-            ][:_MOST_FOUND]
-    return value.found
+            )
+        value.found = list(islice(found, MOST_SITES + 1))  # one more tells that there are more
+    places: Any = value.found
+    if len(places) > MOST_SITES:
+        raise TooMuch(f"has more than {MOST_SITES:,} places for settings")
+    return places
 
 
 #: Aliases in aliases can multiply what is found; no recipe has as many places as this.
-_MOST_FOUND = 1000
+MOST_SITES = 1000
 
 
 def _within(name: str, entry: Entry, key: str) -> list[tuple[tuple[str, ...], Entry]]:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from ..model import UNKNOWN, Finding, Span
+from ..model import UNKNOWN, Finding, Span, TooMuch
 from ..text import line_starts
 
 #: libyaml's parser and composer; PyYAML's own, which make the same nodes slowly, where PyYAML is built without it.
@@ -30,14 +30,16 @@ class Mapping:
         entries: by key, in order; the values are :class:`Mapping` objects or YAML's own scalar and sequence nodes.
         span: where the mapping stands in the file that was merged last.
         found: room for a search to keep its result, since parts of a tree are shared by all that inherit them.
+        resolved: room for what interpolations in the tree below have come to.
     """
 
-    __slots__ = ("entries", "found", "span")
+    __slots__ = ("entries", "found", "resolved", "span")
 
     def __init__(self, entries: dict[str, Entry], span: Span) -> None:
         self.entries = entries
         self.span = span
         self.found: Any = None
+        self.resolved: Any = None
 
 
 class Sequence:
@@ -93,14 +95,25 @@ class _Stream:
         return text
 
 
+#: What is read of one file. The largest recipe known has some 2,000 nodes and one document.
+_MOST_NODES = 200_000
+_MOST_DOCUMENTS = 1000
+_MOST_PROBLEMS = 1000
+
+
 class _Composer(_Loader):
-    """Composes nodes and leaves scalars unresolved.
+    """Composes nodes and leaves scalars unresolved; raises :class:`TooMuch` at more nodes than are read.
 
     The tag of an untagged node is ``(plain, quoted)`` as libyaml gives it for a scalar, and not a string.
     """
 
+    _left = _MOST_NODES
+
     def descend_resolver(self, _node: Any, _index: Any) -> None:
-        """Path resolvers are not used."""
+        """Path resolvers are not used; every node comes by here."""
+        self._left -= 1
+        if self._left < 0:
+            raise TooMuch(f"has more than {_MOST_NODES:,} nodes")
 
     def ascend_resolver(self) -> None:
         """Path resolvers are not used."""
@@ -116,17 +129,25 @@ def parse(text: str, path: str) -> tuple[list[Value], list[Finding]]:
     Returns:
         The documents before the first syntax error, and what is wrong: that error, merges of what is no
         mapping, and duplicate keys.
+
+    Raises:
+        TooMuch: there is more than is read.
     """
     problems: list[Finding] = []
     documents: list[Value] = []
+    starts = line_starts(text) if _OTHER_BREAKS.search(text) else None
     try:
         composer = _Composer(_Stream(text, path))
         try:
             while composer.check_node():
                 node = composer.get_node()
-                if _OTHER_BREAKS.search(text):
-                    _count_lines_as_others_do(node, line_starts(text))
+                if len(documents) >= _MOST_DOCUMENTS:
+                    raise TooMuch(f"has more than {_MOST_DOCUMENTS:,} documents")
+                if starts is not None:
+                    _count_lines_as_others_do(node, starts)
                 documents.append(_Builder(problems).build(node))
+                if len(problems) > _MOST_PROBLEMS:
+                    raise TooMuch(f"has more than {_MOST_PROBLEMS:,} mistakes")
         finally:
             composer.dispose()
     except yaml.YAMLError as error:
@@ -176,6 +197,7 @@ class _Builder:
     def __init__(self, problems: list[Finding]) -> None:
         self._problems = problems
         self._built: dict[int, Value] = {}
+        self._merged = 0
 
     def build(self, node: Any) -> Value:
         if isinstance(node, yaml.ScalarNode):
@@ -204,6 +226,9 @@ class _Builder:
                 self._problems.append(_duplicate(entries[name].key, key))
             entries[name] = Entry(key, value if isinstance(value, yaml.ScalarNode) else self.build(value))
         for other in merged:
+            self._merged += len(other.entries)
+            if self._merged > _MOST_NODES:
+                raise TooMuch(f"merges more than {_MOST_NODES:,} keys")
             for name, entry in other.entries.items():
                 entries.setdefault(name, entry)
         return mapping
@@ -221,18 +246,18 @@ class _Builder:
 def _no_mapping(node: Any) -> Finding:
     return Finding(
         "invalid-yaml",
-        "invalid YAML: << merges mappings, and this is none",
+        "invalid YAML: << merges mappings, and this is not one",
         span_of(node),
-        help="put * before an anchor's name to merge what it names, or delete the line",
+        help="put * before the name of an anchor to merge its mapping, or delete the line",
     )
 
 
 def _duplicate(first: yaml.ScalarNode, second: yaml.ScalarNode) -> Finding:
     return Finding(
         "duplicate-key",
-        f"{second.value!r} is given twice in this mapping",
+        f"key {second.value} is given twice in this mapping",
         span_of(second),
-        note=f"first given on line {first.start_mark.line + 1}; YAML keeps the last one silently, OmegaConf refuses",
+        note=f"first on line {first.start_mark.line + 1}; PyYAML silently keeps the last, OmegaConf rejects the file",
         help="keep one of the two",
     )
 
@@ -268,7 +293,12 @@ def scalar(node: yaml.ScalarNode) -> Any:
     return node.value
 
 
+#: The longest scalar that may be something else than a string.
+_LONGEST_WORD = 400
+
 _resolved: dict[str, Any] = {}
+#: So many scalars are remembered.
+_MOST_RESOLVED = 100_000
 
 
 def resolve_plain(text: str) -> Any:
@@ -276,19 +306,23 @@ def resolve_plain(text: str) -> Any:
     try:
         return _resolved[text]
     except KeyError:
+        if len(_resolved) >= _MOST_RESOLVED:
+            _resolved.clear()
         value = _resolved[text] = _resolve_plain(text)
         return value
 
 
 def _resolve_plain(text: str) -> Any:
     resolver = _RESOLVER
+    if len(text) > _LONGEST_WORD:  # what is longer is text, and would be a number of thousands of digits otherwise
+        return text
     tag = resolver.resolve(yaml.ScalarNode, text, (True, False))
     kind = tag.rpartition(":")[2]
     construct = getattr(_CONSTRUCTOR, f"construct_yaml_{kind}", None)
     if kind in ("null", "bool", "int", "float") and construct is not None:
         try:
             return construct(yaml.ScalarNode(tag, text))
-        except (ValueError, IndexError):
+        except (ArithmeticError, LookupError, ValueError):
             return text
     return text
 

@@ -45,7 +45,7 @@ def test_what_is_gone_is_said(command):
     result = command("check", "--baseline", "known.json", "b.yaml", files={"b.yaml": HEAD})
     assert result.code == 0
     assert result.err == (
-        "recompute-lint: known.json lists 2 findings that are gone: write it anew with --write-baseline known.json\n"
+        "recompute-lint: known.json lists 2 findings that are gone: update it with --write-baseline known.json\n"
     )
     assert command("check", "--quiet", "--baseline", "known.json", "b.yaml").err == ""
 

@@ -141,7 +141,7 @@ def test_missing_file(command):
 
 
 def test_a_file_too_large_or_no_file_at_all(command, monkeypatch):
-    monkeypatch.setattr("recompute_lint.sources.text.MAX_BYTES", 10)
+    monkeypatch.setattr("recompute_lint.schemas.reading.MAX_BYTES", 10)
     assert codes(check(command, "a.yaml", files={"a.yaml": GOOD})) == ["RCL904"]
     os.mkfifo("pipe.yaml")
     assert codes(check(command, ".")) == ["RCL904"]
@@ -178,10 +178,10 @@ def test_settings_of_no_framework_are_told_of(command):
     text = "recompute_granularity: selective\nrecompute_modules: [moe_atc]\n"
     result = command("check", "-v", "a.yaml", files={"a.yaml": text})
     assert result.code == 0
-    assert "; the recompute settings of 1 file are no known framework's (-v names them)." in result.out
-    assert "a.yaml:1: recompute settings of no known framework; --dialect says whose they are" in result.err
-    assert "no known framework" not in command("check", "--dialect", "transformer-config", "a.yaml").out
-    assert "no known framework" not in command("check", "b.yaml", files={"b.yaml": GOOD}).out
+    assert "; 1 file has recompute settings of an unknown framework (list: -v; set one: --dialect)." in result.out
+    assert "a.yaml:1: recompute settings of an unknown framework; --dialect sets it" in result.err
+    assert "unknown framework" not in command("check", "--dialect", "transformer-config", "a.yaml").out
+    assert "unknown framework" not in command("check", "b.yaml", files={"b.yaml": GOOD}).out
 
 
 def test_dialect(command):
@@ -393,13 +393,13 @@ def test_fix_keeps_mode_and_links(command, tmp_path):
 
 def test_a_fix_that_fails_leaves_the_file(command, monkeypatch):
     def fail(*_):
-        raise OSError(28, "No space left on device", "a.yaml")
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("os.replace", fail)
+    monkeypatch.setattr("os.fsync", fail)
     text = TYPO.replace("[mlpp]", "[mlp, mlp]")
     result = command("check", "--fix", "a.yaml", files={"a.yaml": text})
-    assert result.code == 2
-    assert "no space left" in result.err
+    assert result.code == 1 and "RCL207" in result.out
+    assert "a.yaml is left as it is: it cannot be written: no space left on device" in result.err
     assert os.listdir() == ["a.yaml"]
     with open("a.yaml") as stream:
         assert stream.read() == text

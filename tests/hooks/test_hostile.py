@@ -153,3 +153,116 @@ def test_one_path_is_a_path(tmp_path):
     write(tmp_path, {"a.yaml": TYPO})
     for path in (str(tmp_path), tmp_path):
         assert len(recompute_lint.lint_paths(path).diagnostics) == 1
+
+
+def test_a_finding_in_a_parent_that_is_not_linted_is_known_by_its_line(command):
+    files = {"base.yaml": TYPO, "r.yaml": "defaults: base.yaml\npolicy:\n  megatron_cfg:\n    a: 1\n"}
+    command("check", "--write-baseline", "known.json", "r.yaml", files=files)
+    with open("known.json") as known:
+        assert "mlpp" in known.read()
+    assert command("check", "--baseline", "known.json", "r.yaml").code == 0
+
+
+def test_links_in_circles_and_closed_folders_cost_one_diagnostic_each(command, tmp_path):
+    (tmp_path / "self.yaml").symlink_to("self.yaml")
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "l.yaml").symlink_to("closed/a.yaml")
+    names = ["self.yaml", "l.yaml", "typo.yaml"]
+    result = command("check", "--output-format", "concise", *names, files={"typo.yaml": TYPO})
+    assert [line.split()[:2] for line in result.out.splitlines()[:3]] == [
+        ["l.yaml:1:1:", "RCL904"],
+        ["self.yaml:1:1:", "RCL904"],
+        ["typo.yaml:5:25:", "RCL106"],
+    ]
+    assert "too many levels of symbolic links" in result.out
+
+
+EXPERIMENT = "modules:\n  pre_trainer:\n    framework: megatron\n    overrides:\n      recompute_granularity: full\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "code"),
+    [
+        ('defaults: "a\\0b.yaml"\n' + HEAD, 1, "RCL902"),
+        ("defaults: " + "a" * 5000 + ".yaml\n" + HEAD, 1, "RCL902"),
+        (HEAD + "    recompute_num_layers: '${l.²}'\nl: [1]\n", 0, ""),
+        (HEAD + f"    recompute_num_layers: '${{l.{'9' * 5000}}}'\nl: [1]\n", 0, ""),
+        (HEAD + "    recompute_method: ${mul:aaaaaaaa,1000000000000}\n", 0, ""),
+        (HEAD.replace("selective", "0x" + "f" * 4000), 4, "RCL101"),
+        (HEAD.replace("selective", "0x" + "f" * 300), 4, "RCL101"),
+        (HEAD.replace("selective", ":".join(["1"] * 190) + ".5"), 4, "RCL101"),
+        (EXPERIMENT + "      recompute_layer_ids: [.inf]\n", 0, ""),
+        ("model: Q\ntuner_type: lora\nrecompute_granularity: full\nrecompute_num_layers: '²'\n", 4, "RCL104"),
+        (f"model: Q\ntuner_type: lora\nrecompute_granularity: full\nrecompute_num_layers: '{'9' * 5000}'\n", 0, ""),
+    ],
+)
+def test_values_that_are_hard_to_read(command, text, line, code):
+    """Each has its own right answer, and none is a fault of ours."""
+    result = command("check", "--output-format", "concise", "a.yaml", files={"a.yaml": text})
+    assert "please report" not in result.out and "RCL904" not in result.out and "Traceback" not in result.err
+    if code:
+        assert any(row.startswith(f"a.yaml:{line}:") and code in row for row in result.out.splitlines()), result.out
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("pyproject.toml", 'tool = "recompute-lint"\n', "tool must be a table: write [tool.recompute-lint]"),
+        ("recompute-lint.toml", "x = " + "[" * 20_000, "invalid TOML: it is nested too deeply"),
+        ("recompute-lint.toml", "x = " + "9" * 5000, "invalid TOML: Exceeds the limit"),
+        ("pyproject.toml", "[tool.recompute-lint]\nx = 1\n", "unknown key 'x'"),
+        ("recompute-lint.toml", b"\xff\xfe", "invalid TOML"),
+    ],
+)
+def test_configuration_files_that_are_hard_to_read(command, name, text, said):
+    result = command("check", "a.yaml", files={"a.yaml": TYPO, name: text})
+    assert result.code == 2 and said in result.err
+
+
+@pytest.mark.parametrize(
+    "error", [KeyError("x"), RecursionError(), MemoryError(), ZeroDivisionError("z"), OSError(5, "I/O")]
+)
+@pytest.mark.parametrize("where", ["a reader", "a rule", "a fix"])
+def test_whatever_is_raised_costs_one_diagnostic(command, monkeypatch, error, where):
+    """For the file alone; the others are linted and fixed."""
+    from recompute_lint.hooks import fix_check
+    from recompute_lint.lint_rules import check
+    from recompute_lint.sources.dialects import nemo_rl
+
+    def failing(real, name_of):
+        def call(*arguments, **options):
+            if "bad" in name_of(arguments):
+                raise error
+            return real(*arguments, **options)
+
+        return call
+
+    if where == "a reader":
+        monkeypatch.setattr(nemo_rl, "read", failing(nemo_rl.read, lambda a: a[0].path))
+    elif where == "a rule":
+        monkeypatch.setattr("recompute_lint.hooks.engine.check", failing(check.check, lambda a: a[0].file))
+    else:
+        monkeypatch.setattr(fix_check, "is_sound", failing(fix_check.is_sound, lambda a: a[0]))
+    text = HEAD + "    recompute_modules: [mlp, mlp]\n"
+    result = command("check", "--fix", "--output-format", "concise", ".", files={"bad.yaml": text, "good.yaml": text})
+    assert result.code == 1
+    assert [row.split(":")[0] for row in result.out.splitlines() if ".yaml" in row.split(":")[0]] == ["bad.yaml"]
+    with open("good.yaml") as good, open("bad.yaml") as bad:
+        assert "[mlp]" in good.read() and bad.read() == text
+    said = result.err if where == "a fix" else result.out
+    assert ("RCL904 cannot be checked" in said) == (where != "a fix")
+    words = {KeyError: "KeyError", RecursionError: "nested too deeply", MemoryError: "not enough memory"}
+    assert words.get(type(error), "") in said
+
+
+def test_a_fault_of_ours_asks_for_a_report(command, monkeypatch):
+    monkeypatch.setattr("recompute_lint.hooks.engine.check", lambda *_: 1 / 0)
+    result = command("check", "a.yaml", files={"a.yaml": TYPO})
+    assert "ZeroDivisionError" in result.out and "help: please report this, with the file" in result.out
+
+
+@pytest.mark.parametrize("size", [16 * 2**20, 16 * 2**20 + 1])
+def test_standard_input_has_the_limit_that_files_have(tmp_path, size):
+    done = run(tmp_path, "check", "-", input=(b"# " + b"x" * size)[:size])
+    assert (b"larger than 16 MiB" in done.stdout) == (size > 16 * 2**20)
+    assert done.returncode == int(size > 16 * 2**20)

@@ -32,7 +32,7 @@ def test_the_same_report(monkeypatch):
     alone, shared = reports
     assert shared.diagnostics == alone.diagnostics
     assert (shared.files, shared.sites) == (alone.files, alone.sites)
-    assert shared.linted_against == alone.linted_against == ("megatron-core 0.16.1, as asked for",)
+    assert shared.linted_against == alone.linted_against == ("megatron-core 0.16.1: --mcore",)
     assert said[0] == said[1]
 
 

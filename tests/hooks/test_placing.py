@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 BASE = """\
 policy:
   megatron_cfg:
@@ -21,7 +23,7 @@ def test_once_where_it_is_set_when_the_parent_is_linted(lint):
 
 def test_says_who_inherits(command):
     result = command("check", ".", files={"base.yaml": BASE, "one.yaml": CHILD, "two.yaml": CHILD})
-    assert "note: inherited by 2 of the files linted: one.yaml, two.yaml" in result.out
+    assert "note: inherited by 2 linted files: one.yaml, two.yaml" in result.out
 
 
 def test_at_the_childs_defaults_when_it_is_linted_alone(lint, command):
@@ -82,7 +84,7 @@ def test_a_parent_of_another_kind_is_not_missed(lint):
 
 def test_a_circle(lint):
     files = {"a.yaml": "defaults: b.yaml\npolicy: {megatron_cfg: {x: 1}}\n", "b.yaml": "defaults: a.yaml\n"}
-    assert [(path, code) for path, _, _, code in lint(files)] == [("a.yaml", "RCL903"), ("b.yaml", "RCL903")]
+    assert [(path, code) for path, _, _, code in lint(files)] == [("b.yaml", "RCL903")]
 
 
 def test_several_places_in_a_file(lint):
@@ -132,3 +134,31 @@ def test_what_run_time_decides_is_not_reported(lint):
 def test_a_key_nobody_passes_on_conflicts_with_nothing(lint):
     text = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    cpu_offloading: true\n"
     assert lint({"a.yaml": text}, mcore="0.16.1") == []
+
+
+SWITCH = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"
+
+
+@pytest.mark.parametrize("paths", [["a.yaml"], ["b.yaml"], ["c.yaml"], ["a.yaml", "b.yaml", "c.yaml"]])
+def test_a_cycle_is_reported_once(command, paths):
+    files = {
+        "b.yaml": f"defaults: a.yaml\n{SWITCH}",
+        "a.yaml": f"defaults: c.yaml\n{SWITCH}",
+        "c.yaml": f"defaults: b.yaml\n{SWITCH}",
+    }
+    result = command("check", "--output-format", "concise", "-q", *paths, files=files)
+    (line,) = result.out.splitlines()
+    assert "RCL903 inherits from itself: a.yaml -> c.yaml -> b.yaml -> a.yaml" in line
+    if "b.yaml" in paths:
+        assert line.startswith("b.yaml:1:11: ")
+    else:
+        assert line.endswith(" (b.yaml:1)")
+
+
+def test_below_a_missing_parent_nothing_is_redundant(lint):
+    files = {
+        "child.yaml": f"defaults: [base.yaml, gone.yaml]\n{SWITCH}",
+        "base.yaml": SWITCH,
+    }
+    assert [code for *_, code in lint(files, ["child.yaml"])] == ["RCL902"]
+    assert [code for *_, code in lint({**files, "gone.yaml": "policy: {}\n"}, ["child.yaml"])] == ["RCL204"]

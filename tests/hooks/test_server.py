@@ -8,6 +8,7 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ HEAD = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recomp
 TYPO = HEAD + "    recompute_modules: [mlpp]\n"
 CHILD = "defaults: base.yaml\npolicy:\n  megatron_cfg:\n    recompute_modules: [mlp]\n"
 DEADLINE = 60
+START = {"line": 0, "character": 0}
 
 
 class Editor:
@@ -40,7 +42,10 @@ class Editor:
         threading.Thread(target=self._receive, daemon=True).start()
         self._number = 0
         self._version = 0
-        capabilities = {"general": {"positionEncodings": ["utf-16"]}}
+        capabilities = {
+            "general": {"positionEncodings": ["utf-16"]},
+            "workspace": {"didChangeWatchedFiles": {"dynamicRegistration": True}},
+        }
         self.capabilities = self.ask("initialize", processId=None, rootUri=folder.as_uri(), capabilities=capabilities)
         self.tell("initialized")
 
@@ -64,25 +69,49 @@ class Editor:
     def tell(self, method: str, **params: Any) -> None:
         self._send({"method": method, "params": params})
 
-    def ask(self, method: str, **params: Any) -> Any:
+    def ask(self, method: str, *, keep: bool = False, **params: Any) -> Any:
+        answer = self.answer(method, params, keep=keep)
+        assert "error" not in answer, answer
+        return answer["result"]
+
+    def answer(self, method: str, params: Any, *, keep: bool = False) -> dict[str, Any]:
+        """The answer to a request; what else comes meanwhile is kept or forgotten."""
         self._number += 1
         self._send({"id": self._number, "method": method, "params": params})
+        others = []
         while True:
             message = self.received.get(timeout=DEADLINE)
-            if message.get("id") == self._number:
-                assert "error" not in message, message
-                return message["result"]
+            if message.get("id") == self._number and "method" not in message:
+                for other in others if keep else ():
+                    self.received.put(other)
+                return message
+            others.append(message)
 
     def uri(self, name: str) -> str:
         return (self.folder / name).as_uri()
 
     def found(self, name: str) -> list[dict[str, Any]]:
         """The diagnostics that come for a file next."""
+        return self.published(name)["diagnostics"]
+
+    def published(self, name: str) -> dict[str, Any]:
+        """What is published for a file next."""
         while True:
             message = self.received.get(timeout=DEADLINE)
             params = message.get("params", {})
             if message.get("method") == "textDocument/publishDiagnostics" and params["uri"] == self.uri(name):
-                return params["diagnostics"]
+                return params
+
+    def settled(self) -> list[str]:
+        """The names of the files for which something is published until the server has nothing more to do."""
+        time.sleep(0.8)  # longer than it waits
+        self.ask("textDocument/hover", textDocument={"uri": self.uri("nosuch.yaml")}, position=START, keep=True)
+        names = []
+        while not self.received.empty():
+            message = self.received.get()
+            if message.get("method") == "textDocument/publishDiagnostics":
+                names.append(message["params"]["uri"].rpartition("/")[2])
+        return names
 
     def open(self, name: str, text: str) -> list[dict[str, Any]]:
         document = {"uri": self.uri(name), "languageId": "yaml", "version": 0, "text": text}
@@ -115,8 +144,8 @@ def test_a_finding_comes_and_goes(editor):
     assert found["code"] == "RCL106"
     assert found["severity"] == 1
     assert found["range"] == {"start": {"line": 4, "character": 24}, "end": {"line": 4, "character": 28}}
-    assert found["message"].splitlines()[0] == '"mlpp" is not a module that megatron-core 0.16.1 can recompute'
-    assert "help: did you mean mlp?" in found["message"]
+    assert found["message"].splitlines()[0] == '"mlpp" is not a recompute module of megatron-core 0.16.1'
+    assert 'help: did you mean "mlp"?' in found["message"]
     editor.change("a.yaml", TYPO.replace("mlpp", "mlp"))
     assert editor.found("a.yaml") == []
 
@@ -150,7 +179,7 @@ def test_what_is_closed_is_no_longer_reported(editor):
 def test_a_quick_fix(editor):
     editor.open("a.yaml", TYPO)
     (action,) = editor.actions("a.yaml", 4)
-    assert action["title"] == "Write mlp (RCL106)"
+    assert action["title"] == 'Write "mlp" (RCL106)'
     assert action["isPreferred"] is False
     place = {"start": {"line": 4, "character": 24}, "end": {"line": 4, "character": 28}}
     assert action["edit"] == {"changes": {editor.uri("a.yaml"): [{"range": place, "newText": "mlp"}]}}
@@ -217,3 +246,118 @@ def test_without_its_extra_it_says_so(command, monkeypatch):
     monkeypatch.delitem(sys.modules, "recompute_lint.hooks.server", raising=False)
     result = command("server")
     assert result.code == 2 and "recompute-lint[lsp]" in result.err
+
+
+def test_what_is_published_has_the_version_that_it_is_of(editor):
+    editor.open("a.yaml", TYPO)
+    for number in (1, 2):
+        editor.change("a.yaml", TYPO + "\n" * number)
+        assert editor.published("a.yaml")["version"] == number
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'defaults: "a\\0b.yaml"\n' + HEAD,
+        HEAD + "    recompute_method: ${mul:aaaaaaaa,1000000000000}\n",
+        "defaults: " + "../" * 3000 + "x.yaml\n" + HEAD,
+        HEAD + "x: " + "[" * 900 + "]" * 900,
+        HEAD + "x: [" + "a," * 250_000 + "]",
+    ],
+)
+def test_a_document_that_is_too_much_silences_no_other(editor, text):
+    editor.open("bad.yaml", text)
+    assert [found["code"] for found in editor.open("a.yaml", TYPO)] == ["RCL106"]
+
+
+def test_a_fault_of_ours_silences_that_document_alone(tmp_path):
+    """Whatever raises in a reader or a rule."""
+    from recompute_lint.hooks.open_documents import OpenDocuments
+    from recompute_lint.hooks.options import Configurations
+
+    documents = OpenDocuments(lambda: Configurations({"mcore": "0.16.1"}, isolated=True))
+    documents.put(str(tmp_path / "a.yaml"), TYPO.encode())
+    documents.put(str(tmp_path / "bad.yaml"), HEAD.encode())
+    real = documents.linter
+
+    def linter():
+        made = real()
+        look = made._look
+        made._look = lambda path, data: 1 / 0 if "bad" in path else look(path, data)
+        return made
+
+    documents.linter = linter
+    found, _ = documents.lint()
+    assert [diagnostic.code for diagnostic in found[str(tmp_path / "a.yaml")]] == ["RCL106"]
+    (diagnostic,) = found[str(tmp_path / "bad.yaml")]
+    assert diagnostic.code == "RCL904" and "ZeroDivisionError" in diagnostic.message
+    assert diagnostic.help == "please report this, with the file"
+
+
+def test_only_what_depends_on_a_change_is_linted_again(editor):
+    editor.open("base.yaml", HEAD)
+    editor.open("child.yaml", CHILD)
+    editor.open("grandchild.yaml", "defaults: child.yaml\n")
+    editor.open("other.yaml", HEAD)
+    editor.settled()
+    editor.change("base.yaml", HEAD + "\n")
+    assert sorted(editor.settled()) == ["base.yaml", "child.yaml", "grandchild.yaml"]
+    editor.change("other.yaml", HEAD + "\n")
+    assert editor.settled() == ["other.yaml"]
+
+
+def test_many_changes_are_linted_together(editor):
+    editor.open("a.yaml", TYPO)
+    editor.settled()
+    for number in range(1000):
+        editor.change("a.yaml", TYPO + "\n" * (number % 7))
+    editor.change("a.yaml", HEAD)
+    assert 0 < len(editor.settled()) < 40
+
+
+def test_a_parent_that_changes_outside_is_noticed(editor):
+    registered = editor.received.get(timeout=DEADLINE)
+    assert registered["method"] == "client/registerCapability"
+    assert registered["params"]["registrations"][0]["method"] == "workspace/didChangeWatchedFiles"
+    assert editor.open("child.yaml", CHILD) == []
+    (editor.folder / "base.yaml").write_text(HEAD.replace("selective", "full"))
+    changes = [{"uri": editor.uri("base.yaml"), "type": 2}]
+    editor.tell("workspace/didChangeWatchedFiles", changes=changes)
+    assert [found["code"] for found in editor.found("child.yaml")] == ["RCL201"]
+    (editor.folder / "recompute-lint.toml").write_text('ignore = ["RCL201"]\n')
+    editor.tell("workspace/didChangeWatchedFiles", changes=changes)
+    assert editor.found("child.yaml") == []
+
+
+@pytest.mark.parametrize("method", ["textDocument/hover", "textDocument/codeAction", "nosuch/method"])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        [],
+        None,
+        {"textDocument": 1},
+        {"textDocument": {"uri": "x"}, "position": {"line": -1, "character": -1}},
+        {"textDocument": {"uri": "untitled:1"}, "position": {"line": 10**12, "character": 10**12}},
+    ],
+)
+def test_a_bad_request_is_answered(editor, method, params):
+    answer = editor.answer(method, params)
+    assert "error" in answer or answer["result"] in (None, [])
+    assert [found["code"] for found in editor.open("a.yaml", TYPO)] == ["RCL106"]
+
+
+@pytest.mark.parametrize("line", [-1, 10**6])
+def test_a_place_that_is_none(editor, line):
+    editor.open("a.yaml", TYPO)
+    place = {"line": line, "character": line}
+    answer = editor.answer("textDocument/hover", {"textDocument": {"uri": editor.uri("a.yaml")}, "position": place})
+    assert "error" in answer or answer["result"] is None
+
+
+def test_more_documents_than_parents_are_kept(editor):
+    """A parent that is open and not saved counts, however many documents are open besides."""
+    editor.open("base.yaml", HEAD.replace("selective", "full"))
+    for number in range(140):
+        editor.open(f"{number}.yaml", HEAD)
+    assert [found["code"] for found in editor.open("child.yaml", CHILD)] == ["RCL201"]

@@ -1,4 +1,4 @@
-"""RCL906: suppressions that silence nothing."""
+"""RCL906: unused suppressions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_leaves_alone(command, text):
     ],
 )
 def test_reports(command, comment, idle):
-    assert found(command, f"{READ}  {comment}\n") == [f"RCL906 {idle} silences nothing here"]
+    assert found(command, f"{READ}  {comment}\n") == [f"RCL906 unused suppression of {idle}"]
 
 
 def test_only_what_is_asked_for(command):
@@ -67,7 +67,7 @@ def test_says_nothing_of_rules_that_have_not_run(command):
 @pytest.mark.parametrize("name", ["a.yaml", "run.sh"])
 def test_in_other_files(command, name):
     text = RECIPE if name == "a.yaml" else "torchrun pretrain_gpt.py --recompute-activations\n"
-    assert found(command, f"# recompute-lint: disable=RCL1\n{text}", name=name) == ["RCL906 RCL1 silences nothing here"]
+    assert found(command, f"# recompute-lint: disable=RCL1\n{text}", name=name) == ["RCL906 unused suppression of RCL1"]
     assert found(command, f"x: 'a # noqa: RCL1'\n{text}", name=name) == []
 
 

@@ -71,3 +71,23 @@ def test_rules_whose_page_promises_a_fix_show_one(code):
 @pytest.mark.parametrize("code", [code for code in RULES if "\nFix\n" not in pages.page(code)])
 def test_rules_whose_page_promises_none_have_none(code):
     assert not pages.fixable(code)
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_the_page_says_how_to_silence_the_rule(code):
+    page = pages.page(code)
+    assert f"`# noqa: {code}`" in page
+    assert f'`ignore = ["{code}"]`' in page
+    assert "``" not in page
+
+
+@pytest.mark.parametrize(
+    ("code", "since"), [("RCL101", "0.3.0"), ("RCL106", "0.12.0"), ("RCL108", "0.13.0"), ("RCL109", "0.3.0")]
+)
+def test_the_page_links_to_the_checks_and_says_since_when(code, since):
+    page = pages.page(code)
+    assert f"(such checks exist since {since}):\n    https://github.com/NVIDIA/Megatron-LM/blob/core_v" in page
+
+
+def test_the_page_links_to_the_fields_where_there_is_no_check():
+    assert "Source\n    megatron-core 0.19.2:\n    https://github.com/NVIDIA/Megatron-LM/blob/" in pages.page("RCL201")

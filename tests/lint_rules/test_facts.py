@@ -100,3 +100,40 @@ def test_on_the_command_line(command) -> None:
     for name in ("check", "compat", "show"):
         result = command(name, "--model", "nowhere", "a.yaml", files={"a.yaml": recipe})
         assert result.code == 2 and "nowhere" in result.err
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        (
+            "num_layers",
+            "'num_layers' is not a fact; write a field of TransformerConfig and its value: num_layers=32",
+        ),
+        (
+            "num layers=3",
+            "'num layers=3' is not a fact; write a field of TransformerConfig and its value: num_layers=32",
+        ),
+    ],
+)
+def test_a_statement_that_is_not_a_fact_says_what_one_is(statement, message):
+    with pytest.raises(facts.WrongFacts) as raised:
+        facts.parse(statement)
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{}", "config.json: not a model's config.json: it has no num_hidden_layers"),
+        ("[1]", "config.json: not a model's config.json: it has no num_hidden_layers"),
+        (" " * (2**20 + 1) + "{}", "config.json: too large for a model's config.json"),
+        (None, "config.json: cannot be read: no such file or directory"),
+    ],
+)
+def test_a_file_that_is_no_models_says_why(text, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if text is not None:
+        (tmp_path / "config.json").write_text(text)
+    with pytest.raises(facts.WrongFacts) as raised:
+        facts.config_of("config.json")
+    assert str(raised.value) == message

@@ -20,7 +20,7 @@ from recompute_lint.schemas.choose import Choice
 from recompute_lint.sources.model import Span
 from recompute_lint.sources.reader import Document
 
-CHOICE = Choice(store.load("0.16.1"), "as asked for")
+CHOICE = Choice(store.load("0.16.1"), "--mcore")
 
 
 class Config(dict):
@@ -256,7 +256,7 @@ def fix_all(data: bytes) -> bytes:
     for _ in range(4):
         found = lint(data)
         fixable = [one for one in found if one.fix is not None]
-        results = fixed(found, lambda _: data, unsafe=True)  # noqa: B023
+        results = fixed(found, {"a.py": data}, unsafe=True)
         if not results:
             assert not fixable
             return data

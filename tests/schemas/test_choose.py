@@ -30,9 +30,9 @@ def found(root: Path) -> tuple[str, str, bool]:
          "pinned in requirements-train.txt"),
         ("requirements/gpu.txt", "megatron-core==0.15.0\n", "0.15.0", "pinned in requirements/gpu.txt"),
         ("pyproject.toml", '[project]\ndependencies = ["megatron-core[dev]>=0.12,<0.14"]\n', "0.13.1",
-         "the newest known with >=0.12,<0.14 in pyproject.toml"),
+         "the newest release that matches >=0.12,<0.14 in pyproject.toml"),
         ("pyproject.toml", '[project]\ndependencies = ["megatron-core~=0.12.0"]\n', "0.12.3",
-         "the newest known with ~=0.12.0 in pyproject.toml"),
+         "the newest release that matches ~=0.12.0 in pyproject.toml"),
         ("setup.py", "install_requires=['megatron-core==0.11.0']\n", "0.11.0", "pinned in setup.py"),
         ("requirements.txt", "git+https://example.org/NVIDIA/Megatron-LM.git@core_v0.13.0\n", "0.13.0",
          "pinned in requirements.txt"),
@@ -85,7 +85,7 @@ def test_another_submodule_says_nothing(tmp_path):
 
 def test_a_range_without_an_end_leaves_the_release_assumed(tmp_path):
     write(tmp_path, {"requirements.txt": "megatron-core>=0.12\n"})
-    assert found(tmp_path) == (store.releases()[-1], "the newest known with >=0.12 in requirements.txt", True)
+    assert found(tmp_path) == (store.releases()[-1], "the newest release that matches >=0.12 in requirements.txt", True)
 
 
 def test_an_installed_package_is_surer_than_a_pin(tmp_path):
@@ -98,7 +98,7 @@ def test_an_installed_package_is_surer_than_a_pin(tmp_path):
 
 
 def test_nothing_installed(tmp_path):
-    with pytest.raises(store.UnknownRelease, match="no megatron-core is installed"):
+    with pytest.raises(store.UnknownRelease, match="megatron-core is not installed"):
         choose("installed", str(tmp_path))
 
 
@@ -177,14 +177,14 @@ def test_what_is_derived_is_kept_by_content(tmp_path, monkeypatch):
 def test_the_summary_says_which_and_why(command):
     recipe = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"
     files = {"a/a.yaml": recipe, "a/.git/HEAD": "", "a/requirements.txt": "megatron-core==0.14.0\n"}
-    assert "(megatron-core 0.14.0, pinned in requirements.txt)" in command("check", "a", files=files).out
-    assert "(megatron-core 0.12.0, as asked for)" in command("check", "--mcore", "0.12.0", "a").out
+    assert "(megatron-core 0.14.0: pinned in requirements.txt)" in command("check", "a", files=files).out
+    assert "(megatron-core 0.12.0: --mcore)" in command("check", "--mcore", "0.12.0", "a").out
 
 
 def test_configured_release(command):
     recipe = "policy: {megatron_cfg: {activation_checkpointing: true}}\n"
     files = {"recompute-lint.toml": 'mcore = "0.13.0"\n', "a.yaml": recipe}
-    assert "megatron-core 0.13.0, as asked for" in command("check", ".", files=files).out
+    assert "megatron-core 0.13.0: recompute-lint.toml" in command("check", ".", files=files).out
 
 
 @pytest.mark.parametrize(

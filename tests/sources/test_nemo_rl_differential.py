@@ -53,7 +53,9 @@ def theirs(path: Path) -> dict[str, dict[str, Any]]:
         ("div", lambda a, b: a / b),
         ("max", lambda a, b: max(a, b)),
     ):
-        register = getattr(omegaconf.OmegaConf, "register_resolver", omegaconf.OmegaConf.register_new_resolver)
+        # hydra-core brings OmegaConf 2.3, where the shorter name takes other resolvers
+        kind = "register_new_resolver" if omegaconf.__version__ < "2.4" else "register_resolver"
+        register = getattr(omegaconf.OmegaConf, kind)
         register(name, function, replace=True)
     found: dict[str, dict[str, Any]] = {}
 

@@ -197,7 +197,7 @@ class TestOverrides:
                 "'moe,mlpp'",
             ),
             ("policy.megatron_cfg.recompute_granularity=block", "RCL101", "block"),
-            ("model.activations_checkpoint_granularity=selective", "RCL208", "activations_checkpoint"),
+            ("model.activations_checkpoint_granularity=selektive", "RCL101", "selektive"),
         ],
     )
     def test_the_path_tells_the_framework(self, lint, words: str, code: str, at: str) -> None:
@@ -283,7 +283,6 @@ def test_what_is_no_command(lint, text: str) -> None:
         "A=(--recompute-granularity full\n",
         "python x.py ${A:-${A:-${A:-\n--recompute-granularity full",
         "cat <<EOF\npython x.py --recompute-granularity full\n",
-        "A=--recompute-x\n" + 'A="$A$A"\n' * 60 + "python x.py $A\n",
         "$((\n" * 3000 + "python x.py --recompute-granularity full\n",
         "if x; then\n" * 500 + "python x.py --recompute-granularity full\n",
         "\0--recompute-granularity\0",
@@ -292,6 +291,11 @@ def test_what_is_no_command(lint, text: str) -> None:
 def test_half_a_script_or_a_hostile_one_is_no_trouble(text: str) -> None:
     sites(text)
     sites(text.replace("\n", "\n\t"), "Makefile")
+
+
+def test_a_value_that_doubles_itself_is_said_to_be_too_much(lint) -> None:
+    text = "A=--recompute-x\n" + 'A="$A$A"\n' * 60 + "python x.py $A\n"
+    assert lint({"run.sh": text}) == [("run.sh", 1, 1, "RCL904")]
 
 
 HALF = "--recompute-granularity full --recompute-method uniform"  # and no number of layers

@@ -103,8 +103,8 @@ SPECIFICATION = {
         ["recompute_modules RCL106"],
     ),
     "nemo: the old names": (
-        ["model.activations_checkpoint_granularity=selective"],
-        ["activations_checkpoint_granularity RCL208"],
+        ["model.activations_checkpoint_granularity=selective", "model.activations_checkpoint_num_layers=1"],
+        ["activations_checkpoint_num_layers RCL105"],
     ),
     "megatron-bridge: a method beside selective": (
         ["model.recompute_granularity=selective", "model.recompute_num_layers=1"],
@@ -153,9 +153,8 @@ def test_the_same_words(name: str) -> None:
     report = Linter(Configurations({}, isolated=True)).run(list(texts), texts)
     assert [(one.message, one.help) for one in report.diagnostics] == [
         (
-            "recompute_granularity has no effect: activation_checkpointing is off, "
-            "which switches all recomputation off",
-            "write activation_checkpointing: true, or delete it",
+            "recompute_granularity is ignored: activation_checkpointing is off",
+            "set activation_checkpointing: true, or delete recompute_granularity",
         )
     ]
 

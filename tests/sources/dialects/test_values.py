@@ -85,4 +85,4 @@ def test_what_the_child_completes_is_the_childs(lint) -> None:
 def test_aliases_in_aliases_come_to_an_end(lint) -> None:
     rows = ["a0: &a0 {recompute_granularity: x}"]
     rows += [f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]" for level in range(1, 12)]
-    assert found(lint, {"a.yaml": "\n".join(rows) + "\nstrategy_name: megatron\n"}) == []
+    assert found(lint, {"a.yaml": "\n".join(rows) + "\nstrategy_name: megatron\n"}) == [("a.yaml", 1, "RCL904")]

@@ -1,0 +1,130 @@
+"""Will the recipe fit, and which recomputation is the cheapest that does?
+
+Builds the real model at its real size over fake tensors, on a CPU, with Transformer Engine's own Python. Needs torch,
+megatron-core and transformer-engine (the extra "smoke"). Exit code 0 if the recipe fits, 1 if not, 2 if it cannot be
+predicted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+
+from ...smoke.advise.gpus import GPUS
+from ...smoke.advise.predict import AdviseOptions, AdviseSite
+from ...smoke.advise.words import Target
+from ...smoke.request import GIB
+from ...sources.model import UNKNOWN, Site
+from .common import UsageError, add_configuration_options, fail
+from .smoke_options import _pairs, read, store
+
+_UNITS = {"GB": 10**9, "GIB": 2**30, "MB": 10**6, "MIB": 2**20, "TB": 10**12, "G": 10**9}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("paths", nargs="+", metavar="RECIPE", help="recipes")
+    hardware = parser.add_argument_group("the hardware")
+    hardware.add_argument("--gpu-memory", metavar="SIZE", help="of one GPU: 80GB, 141GB, 79.6GiB (what --gpu has)")
+    hardware.add_argument("--gpu", choices=sorted(GPUS), default="h100", help="(h100)")
+    hardware.add_argument("--gpus", type=int, metavar="N", help="of the whole run")
+    hardware.add_argument("--reserve", metavar="SIZE", default="0GB", help="to leave free of each GPU (0GB)")
+    model = parser.add_argument_group("the model")
+    model.add_argument("--model", metavar="PATH", help="the model's Hugging Face config.json, or its folder")
+    model.add_argument("--facts", metavar="FIELD=VALUE", action="append", help="what else is known: seq_length=8192")
+    model.add_argument(
+        "--imbalance", type=float, default=1.0, metavar="F", help="tokens of the fullest experts over the mean (1.0)"
+    )
+    model.add_argument("--dialect", metavar="NAME", help="read every file as this framework's")
+    run = parser.add_argument_group("the run")
+    run.add_argument(
+        "--mcore", metavar="VERSION|PATH", help="the megatron-core to run: a release, a folder, or the one installed"
+    )
+    run.add_argument("--te", metavar="VERSION|PATH", help="the Transformer Engine to run, in the same way")
+    run.add_argument("--timeout", type=float, default=120.0, metavar="SECONDS", help="for one child process (120)")
+    run.add_argument("--memory-limit", type=float, default=4.0, metavar="GIB", help="for one child process (4)")
+    add_configuration_options(parser)
+    parser.add_argument("--output-format", choices=("text", "json", "markdown"), default="text")
+    parser.add_argument("--diff", action="store_true", help="show the change to the recipe")
+    parser.add_argument("--chart", metavar="FILE", help="draw a chart: .png, .svg or .pdf")
+
+
+def run(namespace: argparse.Namespace) -> int:
+    """Predict every site and return the exit code."""
+    from ...smoke.advise.command import main
+
+    try:
+        return main(
+            _sites(namespace),
+            _options(namespace),
+            output_format=namespace.output_format,
+            chart=namespace.chart,
+            show_diff=namespace.diff,
+        )
+    except (UsageError, store.UnknownRelease) as error:
+        return fail(error)
+
+
+def _options(namespace: argparse.Namespace) -> AdviseOptions:
+    if namespace.imbalance < 1:
+        raise UsageError(f"--imbalance: {namespace.imbalance} is less than 1, the balanced share")
+    return AdviseOptions(
+        memory=_bytes(namespace.gpu_memory, "--gpu-memory") if namespace.gpu_memory else None,
+        gpus=namespace.gpus,
+        gpu=namespace.gpu,
+        model=namespace.model,
+        facts=_pairs(namespace.facts, "--facts"),
+        mcore=namespace.mcore,
+        te=namespace.te,
+        imbalance=namespace.imbalance,
+        reserve=_bytes(namespace.reserve, "--reserve"),
+        timeout=namespace.timeout,
+        memory_limit=int(namespace.memory_limit * GIB),
+        progress=_progress if sys.stderr.isatty() else AdviseOptions().progress,
+    )
+
+
+def _progress(stage: str) -> None:
+    sys.stderr.write(f"\r\x1b[K{stage}\r" if stage else "\r\x1b[K")
+    sys.stderr.flush()
+
+
+def _bytes(text: str, option: str) -> int:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", text.strip())
+    unit = _UNITS.get(match[2].upper() or "GB") if match else None
+    if match is None or unit is None:
+        raise UsageError(f"{option}: {text!r} is not a size; write 80GB or 79.6GiB")
+    return int(float(match[1]) * unit)
+
+
+def _sites(namespace: argparse.Namespace) -> list[tuple[AdviseSite, Target]]:
+    return [(_site(site), _target(site)) for site in read(namespace)]
+
+
+def _site(site: Site) -> AdviseSite:
+    written = {name: setting.value for name, setting in site.settings.items() if "recompute" not in name}
+    dropped = {finding.involved[0].name for finding in site.ignored}
+    known = {**written, **site.effective}
+    known = {name: value for name, value in known.items() if value is not UNKNOWN and name not in dropped}
+    label = f"{site.file}:{site.anchor.line}" + (f" {site.path}" if site.path else "")
+    return AdviseSite(label, known, not site.closed, site.dialect)
+
+
+def _target(site: Site) -> Target:
+    values, keys = {}, {}
+    for name, setting in site.settings.items():
+        span = setting.span
+        if span.path == site.file:
+            values[name] = (span.line, span.column, span.end_line, span.end_column)
+        if setting.key.path == site.file:
+            keys[name] = (setting.key.line, setting.key.column)
+    try:
+        with open(site.file, encoding="utf-8") as stream:
+            text = stream.read()
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    inherited = frozenset(
+        name for name, setting in site.settings.items() if name not in keys and setting.value is not None
+    )
+    return Target(site.dialect, site.path, site.file, text, values, keys, inherited)

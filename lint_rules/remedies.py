@@ -1,0 +1,216 @@
+"""Find what would help against a guard, and prove it on the contract before anybody is told.
+
+A change is proposed only if the configuration with it is run through the contract, the guard no longer rejects it, and
+no other guard does that did not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ..schemas.contract import Contract, Guard
+from ..sources.keys import FIELDS, SWITCH
+from ..sources.model import Site
+from .wording import joined, shown
+
+_GRANULARITY = "recompute_granularity"
+_MODULES = "recompute_modules"
+
+
+class Change(NamedTuple):
+    """One way out."""
+
+    #: In the imperative: ``set moe_grouped_gemm: true``.
+    text: str
+    #: The fields' new values.
+    values: dict[str, Any]
+
+
+def remedies(site: Site, guard: Guard, contract: Contract, instance: dict[str, Any], named: list[str]) -> list[Change]:
+    """At most one change of another setting, and at most one of the recompute settings, the simplest of each.
+
+    Args:
+        site: where the guard rejects the configuration.
+        guard: the guard.
+        contract: whose guard it is.
+        instance: the values that are known.
+        named: the fields that the message names; see :func:`~.wording.decisive`.
+    """
+    found: list[Change] = []
+    if guard not in contract.violations(instance):
+        return found
+    for candidates in (_of_others(site, guard, contract, instance, named), _of_recompute(site, guard, instance)):
+        change = next((one for one in candidates if is_proven(one, guard, contract, instance)), None)
+        if change is not None:
+            found.append(change)
+    return found
+
+
+def is_proven(change: Change, guard: Guard, contract: Contract, instance: Mapping[str, Any]) -> bool:
+    """Whether the contract accepts what it rejected, and rejects nothing that it accepted."""
+    after = contract.violations({**instance, **change.values})
+    return guard not in after and all(other in contract.violations(dict(instance)) for other in after)
+
+
+def _of_others(
+    site: Site, guard: Guard, contract: Contract, instance: dict[str, Any], named: list[str]
+) -> Iterator[Change]:
+    """Changes of settings that are not recompute's: those first that the guard's own words name, then the written."""
+    schema = contract.schema["allOf"][contract.guards.index(guard)]["not"]
+    words = _words(guard.message)
+    fields = [name for name in named if name in instance and name not in contract.recompute]
+    fields = [name for name in fields if name in site.effective or name not in contract.retired]
+    fields.sort(key=lambda name: _rank(name, instance[name], words, site))
+    for field in fields:
+        value = instance[field]
+        if isinstance(value, list):
+            unwanted = [item for item in _constants(schema, field) if item in value]
+            if unwanted:
+                rest = [item for item in value if item not in unwanted]
+                yield Change(f"remove {quoted(unwanted)} from {key(site, field)}", {field: rest})
+        for new in _values(field, schema, contract, value, words):
+            yield Change(_set(site, field, new), {field: new})
+
+
+def _rank(field: str, value: Any, words: str, site: Site) -> tuple[bool, bool, bool]:
+    """What is tried first: what the guard's words name, a setting's value before its name; then what is written."""
+    values = [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str) and item]
+    return not any(_words(item) in words for item in values), _words(field) not in words, field not in site.effective
+
+
+def _values(field: str, schema: Any, contract: Contract, now: Any, words: str) -> Iterator[Any]:
+    """Values to try for a field, the likeliest first: its opposite, what the guard compares it with, its default."""
+    if isinstance(now, bool):
+        yield not now
+        return
+    declared = contract.fields[field]
+    tested = [value for value in _constants(schema, field) if value not in (None, "", 0, False, [])]
+    tested = [[value] if isinstance(now, list) and isinstance(value, str) else value for value in tested]
+    allowed = declared.get("enum")
+    tested = [value for value in tested if value != now and (allowed is None or value in allowed)]
+    yield from sorted(tested, key=lambda value: _words(str(value)) not in words)
+    others = [value for value in allowed or () if value is not None]
+    for value in (*([declared["default"]] if "default" in declared else ()), *others, None, 0):
+        if value != now and _fits(value, declared):
+            yield float(value) if isinstance(now, float) and value == 0 else value
+
+
+def _fits(value: Any, declared: dict[str, Any]) -> bool:
+    """Whether a field may have a value, by its declared type."""
+    types = declared.get("type", [])
+    types = [types] if isinstance(types, str) else types
+    if value is None:
+        return "null" in types or declared.get("default", ...) is None
+    if value == 0 and not isinstance(value, (bool, str)):
+        return "number" in types
+    return True
+
+
+def _of_recompute(site: Site, guard: Guard, instance: dict[str, Any]) -> Iterator[Change]:
+    """Changes of the recompute settings: fewer modules, without the setting at fault, ``selective``, or none at all."""
+    modules = instance.get(_MODULES)
+    if guard.items:
+        present = modules if isinstance(modules, list) else []
+        listed = [name for name in guard.items if name in present]
+        if listed:
+            rest = [name for name in present if name not in listed]
+            yield Change(f"remove {quoted(listed)} from {key(site, _MODULES)}", {_MODULES: rest})
+        elif modules is None:
+            without = f"list modules other than {quoted(list(guard.items), 'or')} in {key(site, _MODULES)}"
+            yield Change(without, {_MODULES: []})
+    for field in (guard.field, "moe_layer_recompute"):
+        if field not in (_GRANULARITY, _MODULES) and _is_written(site, field):
+            value = False if isinstance(instance.get(field), bool) else None
+            yield Change(f"remove {key(site, field)}", {field: value})
+    yield from _selective(site, instance)
+    yield _none_at_all(site)
+
+
+def _selective(site: Site, instance: dict[str, Any]) -> Iterator[Change]:
+    if instance.get(_GRANULARITY) != "full" or not _is_written(site, _GRANULARITY):
+        return
+    setting = site.origin(_GRANULARITY)
+    if setting is None or setting.name != _GRANULARITY:
+        return
+    others = [name for name in ("recompute_method", "recompute_num_layers") if _is_written(site, name)]
+    values = {_GRANULARITY: "selective", "recompute_method": None, "recompute_num_layers": None}
+    removed = f" and remove {joined([key(site, name) for name in others])}" if others else ""
+    yield Change(_set(site, _GRANULARITY, "selective") + removed, values)
+
+
+def _none_at_all(site: Site) -> Change:
+    """Recompute nothing: in a way that the framework takes for that, without settings that are ignored then."""
+    written = [name for name in (*FIELDS, "moe_layer_recompute") if _is_written(site, name)]
+    values = {**dict.fromkeys(FIELDS), "distribute_saved_activations": False, "moe_layer_recompute": False}
+    others = [name for name in written if name != _GRANULARITY]
+    setting = site.origin(_GRANULARITY)
+    if SWITCH in site.settings:
+        first = f"set {SWITCH}: false"
+        others = [name for name in written if name in site.settings]
+    elif site.closed or site.spelling == "-" or (setting is not None and setting.name != _GRANULARITY):
+        return Change(f"remove {joined([key(site, name) for name in written])}", values)
+    else:
+        first = f"set {_GRANULARITY}: null"
+    return Change(first + (f" and remove {joined([key(site, name) for name in others])}" if others else ""), values)
+
+
+def _is_written(site: Site, field: str) -> bool:
+    return site.origin(field) is not None and site.effective.get(field) is not None
+
+
+def _set(site: Site, field: str, value: Any) -> str:
+    if site.spelling != "-":
+        return f"set {key(site, field)}: {snippet(value)}"
+    if value is True:
+        return f"add {key(site, field)}"
+    if value in (False, None):
+        return f"remove {key(site, field)}"
+    return f"set {key(site, field)} {snippet(value).strip('[]')}"
+
+
+def key(site: Site, field: str) -> str:
+    """What a field is called where it is written: the framework's key or the flag."""
+    setting = site.origin(field)
+    name = field if setting is None else setting.name
+    return f"--{name.replace('_', '-')}" if site.spelling == "-" else name
+
+
+def snippet(value: Any) -> str:
+    """A value as it would be written beside its key."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(snippet, value))}]"
+    return value if isinstance(value, str) and value else shown(value)
+
+
+def quoted(names: list[str], word: str = "and") -> str:
+    """Values in a sentence."""
+    return joined([shown(name) for name in names], word)
+
+
+def _constants(schema: Any, field: str) -> list[Any]:
+    """The values that a schema compares a field with, each once."""
+    found: list[Any] = []
+    if isinstance(schema, list):
+        for part in schema:
+            found += _constants(part, field)
+    elif isinstance(schema, dict):
+        tests = schema.get("properties", {}).get(field)
+        if tests is not None:
+            found += _compared(tests)
+        for part in schema.values():
+            found += _constants(part, field)
+    return [value for index, value in enumerate(found) if value not in found[:index]]
+
+
+def _compared(tests: Any) -> list[Any]:
+    if isinstance(tests, list):
+        return [value for part in tests for value in _compared(part)]
+    if not isinstance(tests, dict):
+        return []
+    own = [*([tests["const"]] if "const" in tests else ()), *tests.get("enum", ())]
+    return own + [value for name, part in tests.items() if name not in ("const", "enum") for value in _compared(part)]
+
+
+def _words(text: str) -> str:
+    return text.lower().replace("_", " ").replace("-", " ")

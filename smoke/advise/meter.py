@@ -1,0 +1,206 @@
+"""Follow every storage that a run under fake tensors makes, as a GPU's allocator would. Runs only in the child."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, NamedTuple
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
+
+from ..te_shapes.work import DONE
+
+#: The caching allocator rounds every request up to this many bytes (c10/cuda/CUDACachingAllocator.cpp, kMinBlockSize).
+_BLOCK = 512
+
+
+class Segment(NamedTuple):
+    """What was alive in one part of a run, in bytes.
+
+    Attributes:
+        name: of the part.
+        start: when it began.
+        peak: at most, until the next part began.
+        end: when the next part began.
+        flops: floating-point operations of the part.
+    """
+
+    name: tuple[Any, ...]
+    start: int
+    peak: int
+    end: int
+    flops: int
+
+
+class Meter(TorchDispatchMode):
+    """Counts the bytes that are alive and the operations that are done, part by part.
+
+    Every tensor made under it counts once, by its storage, until nothing holds the storage. What a compiled function
+    makes and drops inside is not made on a GPU, and not counted (see :meth:`fused`).
+    """
+
+    #: What to answer for functions whose result's size depends on data (see :mod:`.routing`).
+    answers: ClassVar[dict[Any, Callable[..., Any]]] = {
+        # Asked by Transformer Engine's cross entropy: whether the loss's gradient is 1.
+        torch.ops.aten.equal: lambda one, other: True
+    }
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.live = 0
+        self.peak = 0
+        self.flops = 0
+        #: Whether torch's own cuBLAS handle was used in a forward and in a backward pass.
+        self.products = {"forward": False, "backward": False}
+        self.phase = "forward"
+        self.segments: list[Segment] = []
+        self._current: tuple[Any, ...] = ()
+        self._start = 0
+        self._flops_before = 0
+        self._sizes: dict[int, tuple[Any, int]] = {}
+        self._quiet: list[Any] | None = None
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        packet = func._overloadpacket
+        result = self.answers.get(packet, func)(*args, **(kwargs or {}))
+        if packet in flop_registry:
+            self.flops += flop_registry[packet](*args, **(kwargs or {}), out_val=result)
+            self.products[self.phase] = True
+        for value in result if isinstance(result, (tuple, list)) else (result,):
+            if isinstance(value, torch.Tensor):
+                self._see(value.untyped_storage())
+        return result
+
+    def enter(self, name: tuple[Any, ...]) -> None:
+        """End the current part and begin another."""
+        self._close()
+        self._current = name
+
+    def finish(self) -> list[Segment]:
+        """End the current part and give all of them; the next run starts from none."""
+        self._close()
+        self._current = ()
+        done, self.segments = self.segments, []
+        return done
+
+    def _close(self) -> None:
+        flops = self.flops + DONE.flops
+        if self._current:
+            done = flops - self._flops_before
+            self.segments.append(Segment(self._current, self._start, self.peak, self.live, done))
+        self._start = self.peak = self.live
+        self._flops_before = flops
+
+    def _see(self, storage: Any) -> None:
+        key = id(storage)
+        known = self._sizes.get(key)
+        if known is not None and known[0]() is storage:
+            return
+        if self._quiet is not None:
+            self._quiet.append(weakref.ref(storage))
+            return
+        self._add(storage)
+
+    def _add(self, storage: Any) -> None:
+        key, size = id(storage), _rounded(storage.nbytes())
+        if key in self._sizes and self._sizes[key][0]() is storage:
+            return
+        self._sizes[key] = (weakref.ref(storage, lambda _, key=key: self._drop(key)), size)
+        self._grow(size)
+
+    def _grow(self, size: int) -> None:
+        self.live += size
+        self.peak = max(self.peak, self.live)
+
+    def _drop(self, key: int) -> None:
+        self.live -= self._sizes.pop(key)[1]
+
+    def resized(self, storage: Any) -> None:
+        """A storage has another size now (``CheckpointWithoutOutput`` empties and refills them)."""
+        known = self._sizes.get(id(storage))
+        if known is not None and known[0]() is storage:
+            size = _rounded(storage.nbytes())
+            self._sizes[id(storage)] = (known[0], size)
+            self._grow(size - known[1])
+
+    @contextlib.contextmanager
+    def fused(self) -> Iterator[None]:
+        """Count only what outlives the block: a compiled function's temporaries live in registers."""
+        if self._quiet is not None:
+            yield
+            return
+        self._quiet = []
+        try:
+            yield
+        finally:
+            made, self._quiet = self._quiet, None
+            for reference in made:
+                storage = reference()
+                if storage is not None:
+                    self._add(storage)
+
+
+def _rounded(size: int) -> int:
+    return -(-size // _BLOCK) * _BLOCK
+
+
+#: The meter of the run that is going on.
+_active: list[Meter] = []
+
+
+def install() -> None:
+    """Have compiled functions and resized storages told to the meter; call before ``megatron`` is imported."""
+    resize = torch.UntypedStorage.resize_
+
+    def resize_(self: Any, size: int) -> Any:
+        result = resize(self, size)
+        for meter in _active:
+            meter.resized(self)
+        return result
+
+    torch.UntypedStorage.resize_ = resize_  # type: ignore[method-assign]
+    torch.compile = _compile  # type: ignore[assignment]
+    torch.jit.script = _compile  # type: ignore[assignment]
+
+
+def _compile(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    if function is None:
+        return _compile
+    if not callable(function) or isinstance(function, type):
+        return function
+
+    @functools.wraps(function)
+    def compiled(*args: Any, **kwargs: Any) -> Any:
+        if not _active:
+            return function(*args, **kwargs)
+        meter = _active[-1]
+        inputs = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
+        versions = [value._version for value in inputs]
+        with meter.fused():
+            result = function(*args, **kwargs)
+        written = {
+            id(value.untyped_storage()): value.untyped_storage().nbytes()
+            for value, version in zip(inputs, versions, strict=True)
+            if value._version != version
+        }
+        # The compiler makes a graph without mutation: what is written in place is first made, and then copied.
+        meter.peak = max(meter.peak, meter.live + sum(written.values()))
+        return result
+
+    return compiled
+
+
+@contextlib.contextmanager
+def measuring() -> Iterator[Meter]:
+    """A meter that counts until the block ends."""
+    meter = Meter()
+    _active.append(meter)
+    try:
+        with meter:
+            yield meter
+    finally:
+        _active.remove(meter)

@@ -1,0 +1,266 @@
+"""From a site and options to a prediction: the function that the command, ``bench`` and a rule share. No torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ...sources import facts as model_facts
+from ...sources.errors import UsageError
+from .. import run, sizes
+from ..request import GIB, Unavailable
+from . import places
+from .choices import Choice, search
+from .estimate import Estimator
+from .gpus import GPUS, Gpu
+from .recipe import recipe_of
+
+
+class AdviseSite(NamedTuple):
+    """A recompute configuration to advise on.
+
+    Attributes:
+        label: where it is, as ``path:line``.
+        settings: what the recipe says, by names of fields or of Megatron-LM's arguments.
+        is_open: whether the rest comes from a checkpoint and a framework's defaults.
+        dialect: the framework.
+    """
+
+    label: str
+    settings: Mapping[str, Any]
+    is_open: bool = False
+    dialect: str = ""
+
+
+class AdviseOptions(NamedTuple):
+    """How to predict.
+
+    Attributes:
+        memory: bytes that the device has; None is what ``gpu`` has.
+        gpus: ranks of the whole run; None is what the recipe says, or one data-parallel replica.
+        gpu: a name of :data:`.gpus.GPUS`.
+        model: path of a Hugging Face ``config.json``.
+        facts: what is known besides; goes before the recipe's own.
+        mcore: folder or release of Megatron-Core.
+        te: folder or release of Transformer Engine.
+        imbalance: tokens of the fullest rank's experts over the balanced number.
+        reserve: bytes to leave free.
+        timeout: seconds for the child.
+        memory_limit: bytes for the child.
+        seconds: after which no further choices are measured.
+        only_configured: whether to leave out the other choices.
+        progress: told the stage.
+    """
+
+    memory: int | None = None
+    gpus: int | None = None
+    gpu: str = "h100"
+    model: str | None = None
+    facts: Mapping[str, Any] = {}
+    mcore: str | None = None
+    te: str | None = None
+    imbalance: float = 1.0
+    reserve: int = 0
+    timeout: float = 120.0
+    memory_limit: int = 4 * GIB
+    seconds: float = 35.0
+    only_configured: bool = False
+    progress: Callable[[str], None] = lambda stage: None
+
+
+class Prediction(NamedTuple):
+    """What was found.
+
+    Attributes:
+        site: of what.
+        mcore: the release that was run.
+        te: the release of Transformer Engine.
+        gpu: the device.
+        memory: bytes that there are.
+        reserve: bytes to leave free.
+        configured: as the recipe has it.
+        choices: every choice, cheapest first, the configured one among them.
+        notes: assumptions, and what is not modelled, one line each.
+        ranks: of the run.
+        microbatches: of an iteration.
+    """
+
+    site: AdviseSite
+    mcore: str
+    te: str
+    gpu: Gpu
+    memory: int
+    reserve: int
+    configured: Choice
+    choices: list[Choice]
+    notes: list[str]
+    ranks: int
+    microbatches: int
+
+    def fits(self, choice: Choice) -> bool:
+        """Whether a choice's fullest stage has room."""
+        return choice.peak + self.reserve <= self.memory
+
+    @property
+    def cheapest(self) -> Choice | None:
+        """The choice with the fewest operations that fits, the most frugal of equals."""
+        return next((choice for choice in self.choices if self.fits(choice)), None)
+
+
+#: Sizes that nothing can stand in for, and where they usually are.
+ASKED = {
+    "num_layers": "the model's config.json has it (--model)",
+    "hidden_size": "the model's config.json has it (--model)",
+    "num_attention_heads": "the model's config.json has it (--model)",
+    "vocab_size": "the model's config.json has it (--model)",
+    "seq_length": "policy.max_total_sequence_length in NeMo-RL, max_length in ms-swift, data.max_prompt_length + "
+    "data.max_response_length in verl, --seq-length in Megatron-LM",
+}
+
+#: What frameworks over a Hugging Face checkpoint train with, where the recipe doesn't say.
+_OPEN: dict[str, Any] = {
+    "add_bias_linear": False,
+    "bf16": True,
+    "gated_linear_unit": True,
+    "activation_func": "silu",
+    "attention_dropout": 0.0,
+    "hidden_dropout": 0.0,
+    "normalization": "RMSNorm",
+    "position_embedding_type": "rope",
+    "use_distributed_optimizer": True,
+    "create_attention_mask": False,
+}
+_OPEN_MOE: dict[str, Any] = {"moe_grouped_gemm": True, "moe_token_dispatcher_type": "alltoall"}
+
+
+def predict(site: AdviseSite, options: AdviseOptions) -> Prediction:
+    """Predict one site under its own settings and under every other choice.
+
+    Raises:
+        UsageError: a size is missing (named, with where it usually stands) or cannot be used.
+        Unavailable: torch, Megatron-Core or Transformer Engine is not here.
+        CannotMeasure: Megatron-Core refuses the model.
+    """
+    from ...schemas import choose
+
+    gpu = GPUS[options.gpu]
+    mcore, te = places.megatron_core(options.mcore), places.transformer_engine(options.te)
+    values, notes = complete(site, options)
+    recipe = recipe_of(values, options.imbalance)
+    notes += [f"not in the figures: {what}" for what in recipe.not_modelled]
+
+    def measure(models: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        request = {"job": "advise", "device": "cpu", "gpu": options.gpu, "te": te.folder, "models": models}
+        outcome = run.run_child(
+            request,
+            timeout=options.timeout,
+            memory_limit=options.memory_limit,
+            mcore=mcore.folder,
+            on_stage=options.progress,
+        )
+        rest = len(models) - len(outcome.rows)
+        return outcome.rows + [{"reason": f"{outcome.stage}: {outcome.reason}", "frame": outcome.frame}] * rest
+
+    estimator = Estimator(recipe, gpu, measure)
+    contract = choose.choose(mcore.folder or mcore.version, ".").contract
+    known = {**contract.defaults, **{name: value for name, value in values.items() if name in contract.fields}}
+    known = {name: value for name, value in known.items() if name not in sizes.RECOMPUTE_FIELDS}
+
+    def is_valid(settings: dict[str, Any]) -> bool:
+        return not contract.violations({**known, **settings})
+
+    modules = [] if options.only_configured else contract.modules
+    methods = ("uniform",) if site.dialect == "nemo-rl" else ("uniform", "block")
+    configured, choices = search(
+        estimator, modules, is_valid, seconds=options.seconds, methods=() if options.only_configured else methods
+    )
+    notes += [f"{name} is not read by Megatron-Core {mcore.version}" for name in _relevant(estimator.unread)]
+    ranks = int(values.get("world_size") or 1)
+    return Prediction(
+        site,
+        mcore.version,
+        te.version,
+        gpu,
+        options.memory or gpu.memory,
+        options.reserve,
+        configured,
+        choices,
+        notes,
+        ranks,
+        recipe.microbatches,
+    )
+
+
+def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], list[str]]:
+    """The site's settings with model, facts and assumptions filled in, and a line for each assumption.
+
+    Raises:
+        UsageError: the model's config can't be read, or sizes are missing.
+    """
+    values: dict[str, Any] = {}
+    model: dict[str, Any] = {}
+    if options.model:
+        model = sizes.from_hugging_face(options.model)
+        # Hugging Face's classes of decoders untie them unless the file says so.
+        model["untie_embeddings_and_output_weights"] = not model_facts.config_of(options.model).get(
+            "tie_word_embeddings"
+        )
+    for source in (model, site.settings, options.facts):
+        values.update({name: value for name, value in source.items() if value is not None or name == "q_lora_rank"})
+    for name in ("optimizer", "distributed_data_parallel_config"):
+        nested = values.pop(name, None)
+        if isinstance(nested, Mapping):
+            for key, value in nested.items():
+                values.setdefault({"optimizer": "optimizer_name"}.get(key, key), value)
+        elif nested is not None:
+            values[name] = nested
+    if "max_length" in values and site.dialect == "ms-swift":
+        values.setdefault("seq_length", values["max_length"])
+    notes: list[str] = []
+    if site.is_open:
+        supplied = {**_OPEN, **(_OPEN_MOE if values.get("num_moe_experts") else {})}
+        taken = {name: value for name, value in supplied.items() if values.get(name) is None}
+        values.update(taken)
+        if taken:
+            stated = ", ".join(f"{name}={value}" for name, value in taken.items())
+            notes.append(f"assumed, as frameworks over a checkpoint have it: {stated}")
+    missing = [
+        name
+        for name in ASKED
+        if values.get(name) is None and not (name == "vocab_size" and "padded_vocab_size" in values)
+    ]
+    if missing:
+        lines = "".join(f"\n  {name}: {ASKED[name]}" for name in missing)
+        raise UsageError(f"{site.label}: what is not known must be said with --facts NAME=VALUE or --model:{lines}")
+    if values.get("micro_batch_size") is None:
+        values["micro_batch_size"] = 1
+        notes.append("assumed: micro_batch_size=1")
+    if options.gpus:
+        values["world_size"] = options.gpus
+        values.pop("data_parallel_size", None)
+    if not values.get("world_size"):
+        parallel = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
+        experts = int(values.get("expert_model_parallel_size") or 1)
+        world = int(values.get("data_parallel_size") or 1)
+        for name in parallel:
+            world *= int(values.get(name) or 1)
+        values["world_size"] = max(world, experts * int(values.get("pipeline_model_parallel_size") or 1))
+        notes.append(f"assumed: {values['world_size']} GPUs, as few as the recipe's parallelism takes (--gpus N)")
+    if str(values.get("moe_token_dispatcher_type")) == "flex":
+        notes.append("the flex dispatcher is predicted as alltoall: its buffers are not in the figures")
+    return values, notes
+
+
+#: Parts of names that have to do with memory; what is about data, logging or checkpoints is not worth a word.
+_TELLING = (
+    "fp8", "fp4", "bf16", "fp16", "parallel", "layers", "hidden", "ffn", "expert", "moe", "recompute", "offload",
+    "precision", "fsdp", "lora", "dispatcher", "mtp", "mamba", "hybrid", "attention", "norm", "swiglu", "bias",
+    "vocab", "checkpoint_activations", "embedding", "pipeline",
+)  # fmt: skip
+
+
+def _relevant(names: list[str]) -> list[str]:
+    return [name for name in names if any(part in name for part in _TELLING)]
+
+
+__all__ = ["AdviseOptions", "AdviseSite", "Prediction", "Unavailable", "predict"]

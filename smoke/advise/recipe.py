@@ -1,0 +1,280 @@
+"""A whole training configuration as the estimator takes it, with Megatron-LM's own names and defaults. No torch."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...sources.errors import UsageError
+from ..sizes import RECOMPUTE_FIELDS, number
+from .layout import layer_pattern, virtual_stages
+from .state import Training, bytes_of
+
+#: Flags of Megatron-LM that are a field by another name, or turn one off (megatron/training/arguments.py).
+_ALIASES: dict[str, str] = {
+    "num_experts": "num_moe_experts",
+    "norm_epsilon": "layernorm_epsilon",
+    "encoder_seq_length": "seq_length",
+}
+_NEGATED: dict[str, str] = {
+    "disable_bias_linear": "add_bias_linear",
+    "no_gradient_accumulation_fusion": "gradient_accumulation_fusion",
+    "no_masked_softmax_fusion": "masked_softmax_fusion",
+    "no_bias_dropout_fusion": "bias_dropout_fusion",
+    "no_bias_gelu_fusion": "bias_activation_fusion",
+    "no_bias_swiglu_fusion": "bias_activation_fusion",
+    "no_rope_fusion": "apply_rope_fusion",
+    "no_create_attention_mask_in_dataloader": "create_attention_mask",
+    "no_persist_layer_norm": "persist_layer_norm",
+}
+
+#: What Megatron-LM's parser sets where a flag is absent (megatron/training/arguments.py).
+_DEFAULTS: dict[str, Any] = {
+    "add_bias_linear": True,
+    "attention_dropout": 0.1,
+    "hidden_dropout": 0.1,
+    "bias_activation_fusion": True,
+    "bias_dropout_fusion": True,
+    "gradient_accumulation_fusion": True,
+    "masked_softmax_fusion": True,
+    "normalization": "LayerNorm",
+    "persist_layer_norm": True,
+    "transformer_impl": "transformer_engine",
+}
+
+#: Read here, and by no field of ``TransformerConfig``.
+_RUN = (
+    "seq_length",
+    "micro_batch_size",
+    "vocab_size",
+    "padded_vocab_size",
+    "max_position_embeddings",
+    "position_embedding_type",
+    "untie_embeddings_and_output_weights",
+    "create_attention_mask",
+    "rotary_percent",
+    "rotary_base",
+    "fp16_lm_cross_entropy",
+    "make_vocab_size_divisible_by",
+    "cublas_workspace_config",
+)
+_TRAINING = (
+    "world_size",
+    "data_parallel_size",
+    "global_batch_size",
+    "num_microbatches",
+    "use_distributed_optimizer",
+    "optimizer",
+    "use_precision_aware_optimizer",
+    "main_params_dtype",
+    "main_grads_dtype",
+    "exp_avg_dtype",
+    "exp_avg_sq_dtype",
+    "accumulate_allreduce_grads_in_fp32",
+    "grad_reduce_in_fp32",
+    "grad_reduce_in_bf16",
+    "overlap_grad_reduce",
+    "overlap_param_gather",
+    "num_distributed_optimizer_instances",
+    "microbatch_group_size_per_vp_stage",
+    "microbatch_group_size_per_virtual_pipeline_stage",
+)
+
+#: Change neither what a model keeps nor where it runs.
+_WITHOUT_BYTES = frozenset({"tokenizer_type", "is_hybrid_model", "num_virtual_stages_per_pipeline_rank"})
+
+#: What the estimator does not model; a prediction with one of these says so.
+NOT_MODELLED: dict[str, str] = {
+    "use_megatron_fsdp": "Megatron-FSDP's sharding",
+    "hybrid_layer_pattern": "layers of Mamba",
+    "hybrid_override_pattern": "layers of Mamba",
+    "fine_grained_activation_offloading": "offloaded activations",
+    "cpu_offloading": "offloaded activations",
+    "cuda_graph_impl": "the pools of CUDA graphs",
+    "enable_cuda_graph": "the pools of CUDA graphs",
+    "external_cuda_graph": "the pools of CUDA graphs",
+    "overlap_moe_expert_parallel_comm": "the schedule that overlaps two micro-batches",
+    "use_torch_fsdp2": "FSDP's sharding",
+}
+
+
+class Recipe(NamedTuple):
+    """A training configuration.
+
+    Attributes:
+        settings: ``TransformerConfig`` fields of the whole model, recomputation left out.
+        recompute: the recompute fields.
+        run: see :func:`.megatron_model.build`; one context-parallel rank's.
+        training: how parameters are kept.
+        pipeline: ranks of the pipeline.
+        virtual: virtual stages of each.
+        microbatches: of one iteration.
+        not_modelled: what it asks for that the estimate leaves out, one line each.
+        group: micro-batches that a virtual stage takes in a row; None is as many as there are ranks.
+    """
+
+    settings: dict[str, Any]
+    recompute: dict[str, Any]
+    run: dict[str, Any]
+    training: Training
+    pipeline: int
+    virtual: int
+    microbatches: int
+    not_modelled: tuple[str, ...]
+    group: int | None = None
+
+    @property
+    def boundary(self) -> int:
+        """Bytes of the tensor that a stage hands to the next: (s, b, h), spread by sequence parallelism."""
+        tensor = self.settings["tensor_model_parallel_size"] if self.settings.get("sequence_parallel") else 1
+        width = number(self.settings, "hidden_size") * (2 if self.training.half else 4)
+        return self.run["seq_length"] * self.run["micro_batch_size"] * width // tensor
+
+
+def recipe_of(given: dict[str, Any], imbalance: float = 1.0) -> Recipe:
+    """A configuration by names of Megatron-LM's arguments or of ``TransformerConfig`` fields.
+
+    Raises:
+        UsageError: a size is missing, or parallel sizes do not fit together.
+    """
+    values = _named(given)
+    for name, value in _DEFAULTS.items():
+        values.setdefault(name, value)
+    hidden, heads = number(values, "hidden_size"), number(values, "num_attention_heads")
+    gated = bool(values.get("gated_linear_unit"))
+    if values.get("activation_func") is None and gated:
+        values["activation_func"] = "silu"
+    if values.get("position_embedding_type") == "rope" and not values.get("multi_latent_attention"):
+        values.setdefault("apply_rope_fusion", True)
+    if not gated and (not values["add_bias_linear"] or values.get("activation_func") not in (None, "gelu")):
+        values["bias_activation_fusion"] = False
+    if values.get("ffn_hidden_size") is None:
+        # megatron/training/arguments.py: two thirds for the gate, to a multiple of 64.
+        values["ffn_hidden_size"] = int(4 * hidden * 2 / 3 / 64) * 64 if gated else 4 * hidden
+    if values.get("kv_channels") is None:
+        values["kv_channels"] = hidden // heads
+    if values.get("num_query_groups") is None:
+        values["num_query_groups"] = heads
+    tensor, context, pipeline = (number(values, f"{kind}_parallel_size", 1) for kind in _PARALLEL[:3])
+    values["tensor_model_parallel_size"] = tensor
+    if tensor == 1:
+        values["sequence_parallel"] = False
+    training, data = _training(values, tensor, context, pipeline)
+    run = _run(values, context, tensor, imbalance)
+    half = training.half
+    values["params_dtype"] = ("bf16" if values.get("bf16") else "fp16") if half else "fp32"
+    virtual = virtual_stages(values, len(layer_pattern(values)), pipeline)
+    microbatches = values.get("num_microbatches")
+    if microbatches is None:
+        batch = values.get("global_batch_size") or data * run["micro_batch_size"]
+        microbatches = max(1, int(batch) // (data * run["micro_batch_size"]))
+    group = values.get("microbatch_group_size_per_vp_stage") or values.get(
+        "microbatch_group_size_per_virtual_pipeline_stage"
+    )
+    run["grad_reduce_in_fp32"] = training.fp32_gradients
+    not_modelled = tuple(
+        sorted({why for name, why in NOT_MODELLED.items() if values.get(name) not in (None, False, "none")})
+    )
+    recompute = {name: values[name] for name in RECOMPUTE_FIELDS if values.get(name) not in (None, False)}
+    read_here = {*RECOMPUTE_FIELDS, *_RUN, *_TRAINING, *_WITHOUT_BYTES}
+    settings = {name: value for name, value in values.items() if name not in read_here}
+    return Recipe(settings, recompute, run, training, pipeline, virtual, int(microbatches), not_modelled, group)
+
+
+_PARALLEL = ("tensor_model", "context", "pipeline_model", "expert_model", "expert_tensor")
+
+
+def _named(given: dict[str, Any]) -> dict[str, Any]:
+    """The configuration by the names of fields."""
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if name in _NEGATED:
+            values.setdefault(_NEGATED[name], not value)
+        elif name == "swiglu":
+            values.setdefault("gated_linear_unit", bool(value))
+        elif name == "squared_relu":
+            values.update({"activation_func": "squared_relu"} if value else {})
+        elif name == "use_rotary_position_embeddings":
+            values.update({"position_embedding_type": "rope"} if value else {})
+        elif name == "group_query_attention":
+            if value is False:
+                values["num_query_groups"] = None
+        elif name == "use_flash_attn":
+            values.setdefault("attention_backend", "flash" if value else None)
+        elif name != "moe_router_load_balancing_type" or value != "sinkhorn":
+            values[_ALIASES.get(name, name)] = value
+        else:
+            # Sinkhorn's iteration ends when the numbers say so; it runs without gradients and keeps nothing.
+            values[name] = "none"
+            values["moe_router_pre_softmax"] = True
+    dtype = str(values.get("params_dtype", "")).removeprefix("torch.")
+    if not values.get("bf16") and not values.get("fp16") and dtype in ("bf16", "bfloat16", "fp16", "float16"):
+        values["bf16" if dtype.startswith("bf") else "fp16"] = True
+    if isinstance(values.get("fp8"), str) and values["fp8"] not in ("e4m3", "hybrid"):
+        # Words of a report: the recipe by its name, the format that every recipe can have.
+        recipes = ("tensorwise", "delayed", "blockwise", "mxfp8")
+        named = next((recipe for recipe in recipes if recipe in values["fp8"]), None)
+        values.update(fp8="hybrid", **({"fp8_recipe": named} if named and not values.get("fp8_recipe") else {}))
+    if values.get("num_moe_experts") and (values.get("tensor_model_parallel_size") or 1) > 1:
+        # Megatron-Core refuses to train the one with the other and without sequence parallelism (moe_layer.py).
+        values["sequence_parallel"] = True
+    backend = values.get("attention_backend")
+    if isinstance(backend, str):
+        word = backend.split()[0]
+        values["attention_backend"] = word if word in ("unfused", "flash", "fused", "local") else "auto"
+    return {name: value for name, value in values.items() if value is not None or name == "q_lora_rank"}
+
+
+def _run(values: dict[str, Any], context: int, tensor: int, imbalance: float) -> dict[str, Any]:
+    sequence = number(values, "seq_length")
+    if sequence % context:
+        raise UsageError(f"seq_length {sequence} is not a multiple of context_parallel_size {context}")
+    padded = values.get("padded_vocab_size")
+    if padded is None:
+        step = number(values, "make_vocab_size_divisible_by", 128) * tensor
+        padded = -(-number(values, "vocab_size") // step) * step
+    run = {name: values[name] for name in _RUN if values.get(name) is not None}
+    run.update(
+        seq_length=sequence // context,
+        whole_sequence=sequence,
+        micro_batch_size=number(values, "micro_batch_size", 1),
+        vocab_size=padded,
+        imbalance=imbalance,
+        position_embedding_type=values.get("position_embedding_type", "learned_absolute"),
+    )
+    run.setdefault("max_position_embeddings", sequence)
+    return run
+
+
+def _training(values: dict[str, Any], tensor: int, context: int, pipeline: int) -> tuple[Training, int]:
+    model = tensor * context * pipeline
+    world = values.get("world_size") or model * number(values, "data_parallel_size", 1)
+    if world % model:
+        raise UsageError(f"world_size {world} is not a multiple of tensor x context x pipeline parallel size {model}")
+    data = world // model
+    expert_model = number(values, "expert_model_parallel_size", 1)
+    expert_tensor = number(values, "expert_tensor_parallel_size", tensor)
+    expert_data = max(1, world // (expert_model * expert_tensor * pipeline))
+    bf16, fp16 = bool(values.get("bf16")), bool(values.get("fp16"))
+    in_fp32 = bf16
+    for name in ("accumulate_allreduce_grads_in_fp32", "grad_reduce_in_fp32"):
+        if values.get(name) is not None:
+            in_fp32 = bool(values[name])
+    if values.get("grad_reduce_in_bf16"):
+        in_fp32 = False
+    main, moments = 4, 8
+    if values.get("use_precision_aware_optimizer"):
+        main = bytes_of(values.get("main_params_dtype"), 4)
+        moments = bytes_of(values.get("exp_avg_dtype"), 4) + bytes_of(values.get("exp_avg_sq_dtype"), 4)
+    # Each instance has all of the state, spread over its own ranks (megatron/core/parallel_state.py).
+    instances = number(values, "num_distributed_optimizer_instances", 1)
+    training = Training(
+        bf16 or fp16,
+        in_fp32,
+        bool(values.get("use_distributed_optimizer")),
+        max(1, data * context // instances),
+        max(1, expert_data // instances),
+        main,
+        moments,
+        str(values.get("optimizer", "adam")).endswith("muon"),
+    )
+    return training, data

@@ -1,0 +1,260 @@
+"""What the variables of a script hold while it is followed, and the words that expanding them makes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from ..model import TooMuch
+from .syntax import MAX_WORDS, Assign, Piece, Simple, Variable, Word
+
+#: What is followed of one script: statements along all branches.
+MAX_STEPS = 1_000_000
+#: Expansions inside expansions deeper than this are unknown.
+_MAX_DEPTH = 20
+#: What a variable may hold; one that doubles itself over and over would be without end.
+_MAX_PIECES = 20_000
+
+
+class Field(NamedTuple):
+    """One word as a command gets it."""
+
+    pieces: tuple[Piece, ...]
+    #: Whether the value passed through a variable.
+    expanded: bool = False
+
+    @property
+    def variable(self) -> str:
+        """The variable that it is the value of, if it is unknown and nothing else."""
+        pieces = [piece for piece in self.pieces if piece.text != ""]  # quotes have none
+        return pieces[0].variable if len(pieces) == 1 else ""
+
+    @property
+    def text(self) -> str | None:
+        """The word, or None when a part of it is unknown."""
+        if len(self.pieces) == 1:
+            return self.pieces[0].text
+        if any(piece.text is None for piece in self.pieces):
+            return None
+        return "".join(piece.text or "" for piece in self.pieces)
+
+    @property
+    def head(self) -> str:
+        """The word up to the first unknown part."""
+        text = ""
+        for piece in self.pieces:
+            if piece.text is None:
+                break
+            text += piece.text
+        return text
+
+    @property
+    def shape(self) -> str:
+        """The word with a NUL for each unknown part."""
+        if len(self.pieces) == 1 and (text := self.pieces[0].text) is not None:
+            return text
+        return "".join("\0" if piece.text is None else piece.text for piece in self.pieces)
+
+    @property
+    def start(self) -> int:
+        """Where it begins in the script."""
+        return self.pieces[0].start if self.pieces else 0
+
+    @property
+    def end(self) -> int:
+        """Where it ends; where its pieces come from several places, the end of the first."""
+        end = self.pieces[0].end if self.pieces else 0
+        for piece in self.pieces[1:]:
+            if not end <= piece.start <= end + 2:  # a quote or an escape may lie between
+                break
+            end = piece.end
+        return end
+
+    def part(self, start: int, end: int | None = None) -> Field:
+        """The characters ``start`` to ``end`` of a word that is known, each still in its place."""
+        pieces, at = [], 0
+        for piece in self.pieces:
+            text = piece.text or ""
+            low, high = max(start - at, 0), len(text) if end is None else min(end - at, len(text))
+            if low < high:
+                pieces.append(Piece(text[low:high], piece.start + low, piece.start + high))
+            at += len(text)
+        if not pieces:
+            where = self.end
+            pieces = [Piece("", where, where)]
+        return Field(tuple(pieces), self.expanded)
+
+
+def names(words: tuple[Word, ...]) -> Iterator[str]:
+    """The variables that words are made of."""
+    for word in words:
+        for part in word:
+            if isinstance(part, Variable):
+                yield part.name
+                if part.default:
+                    yield from names((part.default,))
+
+
+class _Value(NamedTuple):
+    """What a variable holds: fields for an array, the pieces of one text for a scalar."""
+
+    fields: tuple[Field, ...]
+    array: bool
+
+
+class World:
+    """The variables while the script is followed along one choice of branches.
+
+    Args:
+        branch: the arms that are taken; what other arms assign is unknown.
+    """
+
+    def __init__(self, branch: tuple[tuple[int, int], ...]) -> None:
+        self.branch = dict(branch)
+        self.values: dict[str, _Value] = {}
+        self._held = 0
+
+    def takes(self, branch: tuple[tuple[int, int], ...]) -> bool | None:
+        """Whether the branch is taken: None when that is not decided."""
+        undecided = False
+        for node, arm in branch:
+            chosen = self.branch.get(node)
+            if chosen is None:
+                undecided = True
+            elif chosen != arm:
+                return False
+        return None if undecided else True
+
+    def assign(self, event: Assign) -> None:
+        """Give a variable its value, or none where it is not decided whether the assignment is reached."""
+        taken = self.takes(event.branch)
+        if taken is False:
+            return
+        old = self.values.get(event.name)
+        if taken is None:
+            unknown = Field((Piece(None, event.start, event.end, event.name),))
+            adds = event.append or event.name in names(event.words)  # A=("${A[@]}" more)
+            kept = old.fields if old and adds else ()
+            self.values[event.name] = _Value((*kept, unknown), event.array or bool(old and old.array))
+            return
+        if event.weak and old is not None:
+            return
+        if event.array:
+            made = (field for word in event.words for field in self.fields(word))
+        else:
+            made = (Field(tuple(islice(self._text(word), _MAX_PIECES + 1)), True) for word in event.words)
+        if event.append and old is not None:
+            if event.array or old.array:
+                made = (*old.fields, *islice(made, MAX_WORDS + 1))
+            else:
+                made = (Field(tuple(piece for field in (*old.fields, *made) for piece in field.pieces), True),)
+        fields = tuple(islice(made, MAX_WORDS + 1))
+        size = sum(len(field.pieces) for field in fields)
+        self._held += size
+        if len(fields) > MAX_WORDS or size > _MAX_PIECES or self._held > MAX_STEPS:
+            raise TooMuch(f"puts more than {_MAX_PIECES:,} words into variables")
+        self.values[event.name] = _Value(fields, event.array or bool(old and old.array and event.append))
+
+    def fill(self, event: Simple) -> None:
+        """What was set to nothing may have been so for ``event`` to put something there."""
+        self._held += len(self.values)
+        if self._held > MAX_STEPS:
+            raise TooMuch(f"takes more than {MAX_STEPS:,} steps to follow")
+        for name, value in self.values.items():
+            if not any(piece.text is None or piece.text.strip() for field in value.fields for piece in field.pieces):
+                unknown = Field((Piece(None, event.start, event.end, name),))
+                self.values[name] = _Value((unknown,), value.array)
+
+    def _look_up(self, part: Variable, depth: int) -> tuple[Field, ...]:
+        """The fields that a variable stands for; its default where nothing assigns it."""
+        value = self.values.get(part.name) if part.name and depth < _MAX_DEPTH else None
+        if value is None and part.default is not None and depth < _MAX_DEPTH:
+            pieces = tuple(self._text(part.default, depth + 1))
+            if any(piece.text is None or piece.text.strip() for piece in pieces):
+                return (Field(pieces, True),)
+            # an empty default is a placeholder for what the environment is to bring
+        if value is None:
+            return (Field((Piece(None, part.start, part.end, part.name or "@" * part.array),)),)
+        return value.fields if part.array or not value.array else value.fields[:1]
+
+    def _text(self, word: Word, depth: int = 0) -> Iterator[Piece]:
+        """The pieces of a word that is not split."""
+        for part in word:
+            if isinstance(part, Piece):
+                yield part
+                continue
+            for index, field in enumerate(self._look_up(part, depth)):
+                if index:
+                    yield Piece(" ", field.start, field.start)
+                yield from field.pieces
+
+    def fields(self, word: Word) -> Iterator[Field]:
+        """The words that ``word`` becomes: unquoted expansions are split at blanks, arrays spread."""
+        if len(word) == 1 and isinstance(word[0], Piece):  # as most are
+            yield Field((word[0],))
+            return
+        current: list[Piece] = []
+        expanded = open_ = False
+        for part in word:
+            if isinstance(part, Piece):
+                current.append(part)
+                open_ = True
+                continue
+            expanded = True
+            for index, field in enumerate(self._look_up(part, 0)):
+                if index and open_:
+                    yield Field(tuple(current), expanded)
+                    current, open_ = [], False
+                whole = part.quoted or part.array
+                for blank, piece in ((False, piece) for piece in field.pieces) if whole else _split(field.pieces):
+                    if not blank:
+                        current.append(piece)
+                        open_ = True
+                    elif open_:
+                        yield Field(tuple(current), expanded)
+                        current, open_ = [], False
+        if open_:
+            yield Field(tuple(current), expanded)
+
+
+_BLANK = re.compile(r"\s+|\S+")
+_ANY_BLANK = re.compile(r"\s").search
+
+
+def _split(pieces: tuple[Piece, ...]) -> Iterator[tuple[bool, Piece]]:
+    """Each piece cut at blanks: True with what stands between words."""
+    for piece in pieces:
+        text = piece.text
+        if text is None:
+            yield False, piece
+        elif text.isspace():
+            yield True, piece
+        elif text and not _ANY_BLANK(text):
+            yield False, piece
+        elif text:
+            start = piece.start
+            for match in _BLANK.finditer(text):
+                at, end = match.span()
+                yield text[at].isspace(), Piece(text[at:end], start + at, start + end)
+
+
+def split(field: Field) -> list[Field]:
+    """The words inside a word, as ``eval`` or ``bash -c`` would see them; quotes around each are taken off."""
+    found: list[list[Piece]] = [[]]
+    for blank, piece in _split(field.pieces):
+        if blank:
+            found.append([])
+            if len(found) > MAX_WORDS:
+                raise TooMuch(f"has a command of more than {MAX_WORDS:,} words")
+            continue
+        text = piece.text
+        if text is not None:
+            left = len(text) - len(text.lstrip("'\"\\"))
+            right = len(text.rstrip("'\"\\"))
+            piece = Piece(text[left:right], piece.start + left, piece.start + right) if left < right else piece
+            if text.strip("'\"\\") == "":
+                continue
+        found[-1].append(piece)
+    return [Field(tuple(pieces), field.expanded) for pieces in found if pieces]

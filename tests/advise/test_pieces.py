@@ -1,0 +1,48 @@
+"""A stage put together from its pieces is what the whole stage measures; layers of a kind are alike to the byte."""
+
+import pytest
+
+from recompute_lint.smoke.advise.layout import Chunk
+from recompute_lint.smoke.advise.stage import run_of
+
+from .conftest import LLAMA, MIXED, full, selective
+
+DENSE = {**LLAMA, "num_layers": 6, "seq_length": 2048}
+
+
+@pytest.mark.parametrize(
+    ("config", "choice"),
+    [
+        pytest.param(DENSE, {}, id="dense, none"),
+        pytest.param(DENSE, full("block", 2), id="dense, block"),
+        pytest.param(DENSE, full("uniform", 2), id="dense, uniform 2"),
+        pytest.param(MIXED, selective("mlp", "moe_act"), id="mixed, mlp and moe_act"),
+        pytest.param(MIXED, full(), id="mixed, full"),
+    ],
+)
+def test_sum_of_pieces(estimator, measure, config, choice):
+    small = estimator(config)
+    (stage,) = small.estimate(choice)
+    model = small._model(choice)
+    pattern = [int(kind) for kind in small.stages[0][0].layers]
+    model["settings"] = {**model["settings"], "num_layers": len(pattern)}
+    if small.recipe.settings.get("num_moe_experts"):
+        model["settings"]["moe_layer_freq"] = pattern
+    (whole,) = measure([model])
+    forward = [part for part in whole["segments"] if part[0][0] == "forward"]
+    backward = [part for part in whole["segments"] if part[0][0] == "backward"]
+    expected = max(part[2] for part in forward + backward)
+    assert stage.activations == pytest.approx(expected, abs=4096)
+    assert stage.workspaces - whole["batch"] - 2 * 32 * 2**20 == pytest.approx(whole["persistent"], abs=4096)
+    assert stage.flops == sum(part[4] for part in whole["segments"])
+    assert stage.state.parameters == 2 * sum(count for _, count, _, _ in whole["parameters"])
+
+
+def test_a_middle_stage_keeps_what_it_receives(estimator):
+    small = estimator({**LLAMA, "num_layers": 6, "seq_length": 2048})
+    small.prepare([{}])
+    pieces = small._pieces({})
+    first = run_of(Chunk((0, 0), True, False), {}, pieces, pieces)
+    middle = run_of(Chunk((0, 0), False, False), {}, pieces, pieces)
+    assert middle.kept == pytest.approx(first.kept, rel=0.01)
+    assert first.kept == pytest.approx(2 * pieces.units[(0,)].kept, rel=0.02)

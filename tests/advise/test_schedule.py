@@ -1,0 +1,107 @@
+"""Layers of stages, the order of passes, and what is alive at once."""
+
+import pytest
+
+from recompute_lint.smoke.advise.layout import parse_layout, stages
+from recompute_lint.smoke.advise.recipe import recipe_of
+from recompute_lint.smoke.advise.schedule import order
+from recompute_lint.smoke.advise.stage import Run, peak_of
+from recompute_lint.smoke.advise.state import Training, state
+from recompute_lint.sources.errors import UsageError
+
+from .conftest import LLAMA
+
+
+def layers(settings):
+    return [[len(chunk.layers) for chunk in chunks] for chunks in stages({"num_layers": 8, **settings})]
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, [[8]]),
+        ({"pipeline_model_parallel_size": 4}, [[2], [2], [2], [2]]),
+        ({"pipeline_model_parallel_size": 2, "virtual_pipeline_model_parallel_size": 2}, [[2, 2], [2, 2]]),
+        ({"pipeline_model_parallel_size": 2, "num_layers_per_virtual_pipeline_stage": 1}, [[1] * 4, [1] * 4]),
+        ({"pipeline_model_parallel_size": 3, "num_layers_in_first_pipeline_stage": 2}, [[2], [3], [3]]),
+        ({"pipeline_model_parallel_size": 3, "num_layers_in_last_pipeline_stage": 2}, [[3], [3], [2]]),
+        (
+            {
+                "pipeline_model_parallel_size": 2,
+                "account_for_embedding_in_pipeline_split": True,
+                "account_for_loss_in_pipeline_split": True,
+            },
+            [[4], [4]],
+        ),
+        ({"pipeline_model_parallel_size": 2, "pipeline_model_parallel_layout": "Et*3|(tt|)*2tL"}, [[3, 2], [2, 1]]),
+    ],
+)
+def test_layers_of_stages(settings, expected):
+    assert layers(settings) == expected
+
+
+def test_first_and_last_chunk_have_embedding_and_loss():
+    first, last = stages(
+        {"num_layers": 8, "pipeline_model_parallel_size": 2, "virtual_pipeline_model_parallel_size": 2}
+    )
+    assert [(chunk.embedding, chunk.loss) for chunk in first + last] == [
+        (True, False),
+        (False, False),
+        (False, False),
+        (False, True),
+    ]
+
+
+def test_layers_that_cannot_be_split():
+    with pytest.raises(UsageError, match="cannot be split"):
+        stages({"num_layers": 7, "pipeline_model_parallel_size": 2})
+
+
+def test_layout_of_megatron_lm():
+    assert parse_layout("Et*3|(tt|)*2,m|L") == ["Ettt", "tt", "tt", "m", "L"]
+
+
+@pytest.mark.parametrize(("rank", "alive"), [(0, 4), (1, 3), (2, 2), (3, 1)])
+def test_1f1b_holds_fewer_the_later_the_stage(rank, alive):
+    # Every pass is 1 byte kept and nothing besides.
+    assert peak_of([Run(1, 1, 1, 0, 0)], rank, 4, 16) == alive
+
+
+def test_few_microbatches():
+    assert peak_of([Run(1, 1, 1, 0, 0)], 0, 8, 2) == 2
+
+
+@pytest.mark.parametrize(("rank", "alive"), [(0, 11), (3, 5)])
+def test_interleaved_warm_up(rank, alive):
+    # (p - rank - 1) * 2 + (v - 1) * p forward passes before the first steady one.
+    assert peak_of([Run(1, 1, 1, 0, 0)] * 2, rank, 4, 16) == alive
+
+
+def test_every_pass_runs_once_and_backward_follows_forward():
+    steps = order(1, 4, 3, 8)
+    assert len(steps) == len(set(steps)) == 2 * 8 * 3
+    for step in steps:
+        if not step.forward:
+            assert steps.index(step._replace(forward=True)) < steps.index(step)
+
+
+def test_state_of_the_distributed_optimizer():
+    training = Training(half=True, fp32_gradients=True, distributed=True, dense=8, expert=2)
+    assert state(1000, 100, training) == (2200, 4400, 1000 * 12 // 8 + 100 * 12 // 2)
+
+
+def test_state_of_precision_aware_moments():
+    given = {**LLAMA, "use_precision_aware_optimizer": True, "exp_avg_dtype": "bf16", "exp_avg_sq_dtype": "bf16"}
+    assert recipe_of({**given, "grad_reduce_in_fp32": False}).training == Training(True, False, True, 1, 1, 4, 4)
+
+
+def test_names_of_megatron_lm_reach_the_model():
+    settings = recipe_of(LLAMA).settings
+    assert settings["gated_linear_unit"] is True
+    assert settings["activation_func"] == "silu"
+    assert settings["add_bias_linear"] is False
+
+
+def test_swiglu_without_a_width_takes_two_thirds():
+    given = {name: value for name, value in LLAMA.items() if name != "ffn_hidden_size"}
+    assert recipe_of(given).settings["ffn_hidden_size"] == 10880

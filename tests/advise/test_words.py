@@ -1,0 +1,154 @@
+"""What is to be written, in the recipe's own words, and that it lints clean."""
+
+import json
+
+import pytest
+
+from recompute_lint.hooks.cli import main
+from recompute_lint.hooks.commands.advise import _bytes, _target
+from recompute_lint.hooks.engine import Linter
+from recompute_lint.hooks.options import Configurations, UsageError
+from recompute_lint.smoke.advise import words
+
+from .conftest import LLAMA, full, selective
+
+NEMO = """\
+policy:
+  megatron_cfg:
+    activation_checkpointing: true
+    recompute_granularity: selective
+    recompute_modules:
+      - core_attn
+    tensor_model_parallel_size: 2
+"""
+PLAIN = """\
+num_layers: 8
+hidden_size: 64
+num_attention_heads: 4
+num_moe_experts: 8
+moe_grouped_gemm: true
+add_bias_linear: false
+moe_layer_freq: [0, 1, 1, 1, 1, 1, 1, 1]
+recompute_granularity: selective
+recompute_modules: [mlp]
+"""
+SWIFT = "model: x\ntuner_type: full\nrecompute_granularity: selective\nrecompute_modules:\n- mlp\n"
+
+
+def target(tmp_path, text):
+    file = tmp_path / "recipe.yaml"
+    file.write_text(text)
+    (site,) = Linter(Configurations({}, isolated=True)).sites(str(file))[0]
+    return _target(site)
+
+
+def patched(text, change):
+    """``text`` after a diff of one hunk or more."""
+    result, lines = [], text.splitlines(keepends=True)
+    number = 0
+    for line in change.splitlines(keepends=True)[2:]:
+        if line.startswith("@@"):
+            start = int(line.split()[1].lstrip("-").split(",")[0]) - 1
+            result += lines[number:start]
+            number = start
+        elif line[0] == "+":
+            result.append(line[1:])
+        else:
+            if line[0] == " ":
+                result.append(line[1:])
+            number += 1
+    return "".join(result + lines[number:])
+
+
+@pytest.mark.parametrize(
+    ("text", "choice", "expected"),
+    [
+        (
+            PLAIN,
+            full("block", 4),
+            ["recompute_granularity: full", "recompute_method: block", "recompute_num_layers: 4"],
+        ),
+        (
+            NEMO,
+            full(),
+            ["policy:", "  megatron_cfg:", "    activation_checkpointing: true", "    recompute_granularity: full"],
+        ),
+        (NEMO, {}, ["policy:", "  megatron_cfg:", "    activation_checkpointing: false"]),
+        (SWIFT, {}, ["recompute_granularity: none"]),
+        (SWIFT, selective("mlp", "moe_act"), ["recompute_granularity: selective", "recompute_modules: [mlp, moe_act]"]),
+    ],
+)
+def test_lines(tmp_path, text, choice, expected):
+    assert words.lines(target(tmp_path, text), choice) == expected
+
+
+def test_flags():
+    script = words.Target("launch-script", "", "run.sh", "", {}, {})
+    assert words.lines(script, selective("mlp", "moe_act")) == [
+        "--recompute-granularity selective --recompute-modules mlp moe_act"
+    ]
+
+
+@pytest.mark.parametrize("choice", [{}, full(), selective("mlp"), selective("moe_act", "layernorm")])
+@pytest.mark.parametrize("text", [NEMO, PLAIN, SWIFT], ids=["nemo-rl", "plain", "ms-swift"])
+def test_a_diff_lints_clean(tmp_path, lint, text, choice):
+    change = words.diff(target(tmp_path, text), choice)
+    after = patched(text, change) if change else text
+    facts = {"num_moe_experts": 8, "moe_grouped_gemm": True, "add_bias_linear": False}
+    assert lint({"a.yaml": after}, facts=facts) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("80GB", 80 * 10**9), ("79.5 GiB", int(79.5 * 2**30)), ("141", 141 * 10**9)]
+)
+def test_sizes(text, size):
+    assert _bytes(text, "--gpu-memory") == size
+
+
+@pytest.mark.parametrize("text", ["", "much", "80 parsecs", "-1GB"])
+def test_what_is_no_size(text):
+    with pytest.raises(UsageError, match="is not a size"):
+        _bytes(text, "--gpu-memory")
+
+
+def test_missing_sizes_are_asked_for_by_name(tmp_path, capsys, found):
+    file = tmp_path / "recipe.yaml"
+    file.write_text(NEMO)
+    assert main(["advise", str(file), "--isolated"]) == 2
+    error = capsys.readouterr().err
+    assert "seq_length: policy.max_total_sequence_length in NeMo-RL" in error
+    assert "hidden_size: the model's config.json has it" in error
+
+
+def test_a_chart_must_be_a_picture(tmp_path, capsys):
+    file = tmp_path / "recipe.yaml"
+    file.write_text(PLAIN)
+    assert main(["advise", str(file), "--isolated", "--chart", "chart.txt"]) == 2
+    assert ".png, .svg or .pdf" in capsys.readouterr().err
+
+
+def test_the_command(tmp_path, capsys, found):
+    file = tmp_path / "recipe.yaml"
+    flags = {
+        name: value for name, value in LLAMA.items() if not name.startswith("no_") and name != "disable_bias_linear"
+    }
+    recipe = {**flags, "add_bias_linear": False, "num_layers": 8, **selective("core_attn")}
+    file.write_text("".join(f"{name}: {json.dumps(value)}\n" for name, value in recipe.items()))
+    arguments = ["advise", str(file), "--isolated", "--gpus", "8", "--gpu-memory", "30GB", "--output-format", "json"]
+    chart = tmp_path / "chart.svg"
+    assert main([*arguments, "--chart", str(chart)]) == 1
+    found = json.loads(capsys.readouterr().out)
+    stage = found["configured"]["stages"][0]
+    assert stage["parameters"] == 2 * (2 * 128256 * 4096 + 8 * 218112000 + 4096)
+    assert stage["gradients"] == 2 * stage["parameters"]
+    assert stage["optimizer"] == stage["parameters"] // 2 * 12 // 8
+    assert stage["peak_allocated"] == sum(value for name, value in stage.items() if name != "peak_allocated")
+    choices = {json.dumps(choice["settings"], sort_keys=True): choice for choice in found["choices"]}
+    none, whole = choices["{}"], choices[json.dumps(full(), sort_keys=True)]
+    assert none["extra_flops"] == 0
+    # A third of forward and backward, less the head, which is not recomputed.
+    assert 0.15 < whole["extra_flops"] < 1 / 3
+    assert whole["peak_allocated"] < none["peak_allocated"]
+    # With Transformer Engine the norms of a dense model are part of its linear layers: there is nothing to recompute.
+    assert not any("layernorm" in key for key in choices)
+    assert chart.read_bytes().startswith(b"<?xml")

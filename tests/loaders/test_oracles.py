@@ -1,0 +1,159 @@
+"""Overrides are parsed as Hydra parses them, and scripts as tree-sitter's grammar of Bash and ``bash -n`` do."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recompute_lint.sources.model import UNKNOWN, Span
+from recompute_lint.sources.shell.flags import Word
+from recompute_lint.sources.shell.overrides import override
+from recompute_lint.sources.shell.syntax import Assign, Parser, Simple, literal
+from tests.loaders import scripts
+
+parsing = pytest.importorskip("hydra.core.override_parser.overrides_parser")
+PARSER = parsing.OverridesParser.create()
+
+#: Nothing: Hydra refuses the word, or what it says is more than a value.
+NO_VALUE = object()
+
+
+def theirs(text: str) -> Any:
+    """The value of an override as Hydra parses it."""
+    from hydra.core.override_parser.types import Glob, IntervalSweep, QuotedString, RangeSweep
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, QuotedString):
+            return value.text
+        if isinstance(value, list):
+            return [plain(item) for item in value]
+        if isinstance(value, dict):
+            return {key: plain(item) for key, item in value.items()}
+        return value
+
+    try:
+        parsed = PARSER.parse_override(text)
+    except Exception:
+        return NO_VALUE
+    if parsed.is_sweep_override() or isinstance(parsed.value(), (Glob, RangeSweep, IntervalSweep)):
+        return NO_VALUE
+    return NO_VALUE if parsed.is_delete() else plain(parsed.value())
+
+
+def ours(text: str) -> Any:
+    """The value of an override as the linter reads it; NO_VALUE where it is left to the run or no override."""
+    read = override(Word(text, Span("x.sh", 1, 1, 1, len(text) + 1)))
+    return NO_VALUE if read is None or read.deletes or _unknown(read.setting.value) else read.setting.value
+
+
+def _unknown(value: Any) -> bool:
+    return value is UNKNOWN or (isinstance(value, list) and any(map(_unknown, value)))
+
+
+_PRIMITIVES = st.one_of(
+    st.sampled_from(
+        ("full", "selective", "core_attn", "mlp", "null", "NULL", "true", "True", "FALSE", "none", "None", "~")
+    ),
+    st.integers(-3, 40).map(str),
+    st.sampled_from(("1.5", "1e3", "01", "1_000", ".5", "inf", "nan", "0x10", "a b", "a-b", "a.b", "a/b", "a:b", "*")),
+)
+_QUOTED = st.tuples(st.sampled_from(("'", '"')), _PRIMITIVES).map(lambda pair: f"{pair[0]}{pair[1]}{pair[0]}")
+_BLANKS = st.sampled_from(("", "", " ", "  "))
+_ITEMS = st.one_of(_PRIMITIVES, _PRIMITIVES, _QUOTED)
+_LISTS = st.tuples(_BLANKS, st.lists(_ITEMS, max_size=4), st.sampled_from((",", ", ", " ,"))).map(
+    lambda parts: f"[{parts[0]}{parts[2].join(parts[1])}{parts[0]}]"
+)
+_VALUES = st.one_of(
+    _ITEMS,
+    _LISTS,
+    st.lists(_PRIMITIVES, min_size=2, max_size=3).map(",".join),
+    st.sampled_from(("{a:1}", "${x}", "a${x}", "choice(a,b)", "range(1,3)", "[[a],b]", "[a", "", "int('1')", "'a,b'")),
+    _ITEMS.map(lambda item: f"{{recompute_granularity:{item}}}"),
+)
+_KEYS = st.sampled_from(
+    ("a.recompute_granularity", "a.b.recompute_modules", "a.recompute_num_layers", "a@b.recompute_method")
+)
+_OVERRIDES = st.tuples(st.sampled_from(("", "", "+", "++", "~")), _KEYS, _VALUES).map(lambda t: f"{t[0]}{t[1]}={t[2]}")
+
+
+#: Values that the linter takes for something else than Hydra does: a pattern, and one that shows it.
+MISPARSED = {
+    "a number with a leading zero is a word": (r"(?<![\w.])0\d", "01"),
+    "an underscore inside a number": (r"\d_\d", "1_000"),
+    "infinity and nan are numbers": (r"\b(?:inf|nan)\b", "inf"),
+    "a character that no bare word can have": (r"~", "~"),
+    "an equals sign in a bare word": (r"=.*=", "a=b"),
+    "a backslash escapes what is special": (r"\\", "[a\\,b]"),
+    "a quote inside a bare word": (r"\w'\w", "a'b"),
+    "an empty item of a list": (r"[\[,]\s*[,\]]", "[a,]"),
+}
+
+
+def wrong(text: str) -> str:
+    """How the linter reads an override otherwise than Hydra; empty where it does not, or leaves it to the run."""
+    read = ours(text)
+    if read is NO_VALUE:
+        return ""
+    expected = theirs(text)
+    if expected is not NO_VALUE and read == expected and type(read) is type(expected):
+        return ""
+    return f"{text}: Hydra {'has no value' if expected is NO_VALUE else repr(expected)}, the linter {read!r}"
+
+
+@settings(max_examples=1500, deadline=None, derandomize=True)
+@given(_OVERRIDES)
+def test_a_value_that_is_known_is_what_hydra_makes_of_it(text):
+    if not any(re.search(pattern, text) for pattern, _ in MISPARSED.values() if not text.endswith("[]")):
+        assert wrong(text) == ""
+
+
+@pytest.mark.parametrize("what", MISPARSED)
+def test_what_is_misparsed_still_is(what):
+    assert wrong(f"a.b={MISPARSED[what][1]}"), "read now: take it out of the list"
+
+
+@pytest.mark.parametrize("value", ["full", "null", "true", "2", "'full'", "[mlp]", "[mlp, moe]", "['mlp',moe]", "[]"])
+def test_a_plain_value_is_known(value):
+    assert ours(f"a.b={value}") == theirs(f"a.b={value}") is not NO_VALUE
+
+
+class TestGrammarOfBash:
+    """Every script of the thousand is Bash, and its assignments and commands are those of tree-sitter's grammar."""
+
+    SCRIPTS = scripts.batch(7, 300, scripts.CONSTRUCTS)
+
+    def test_bash_takes_them(self, tmp_path):
+        for script in self.SCRIPTS:
+            (tmp_path / script.name).write_text(script.text)
+        check = 'for script in *.sh; do bash -n "$script" || echo "$script"; done'
+        done = subprocess.run(["bash", "-c", check], cwd=tmp_path, capture_output=True, text=True)
+        assert done.stdout == ""
+
+    def test_each_assignment_and_command_is_found(self):
+        tree_sitter = pytest.importorskip("tree_sitter")
+        language = tree_sitter.Language(pytest.importorskip("tree_sitter_bash").language())
+        parser = tree_sitter.Parser(language)
+        for script in self.SCRIPTS:
+            root = parser.parse(script.text.encode()).root_node
+            assert not root.has_error, script.text
+            assigned, commanded = set(), set()
+            waiting = [root]
+            while waiting:
+                node = waiting.pop()
+                if node.type == "variable_assignment" and node.parent.type != "command":
+                    assigned.add(node.child_by_field_name("name").text.decode())
+                if node.type == "command" and (name := node.child_by_field_name("name")) is not None:
+                    commanded.add((node.start_byte, name.text.decode()))
+                waiting.extend(node.children)
+            events: list[Any] = []
+            Parser(script.text, events).script()
+            found = {event.name for event in events if isinstance(event, Assign)}
+            assert assigned <= found, script.text
+            names = {literal(event.words[0]) for event in events if isinstance(event, Simple)}
+            wanted = {name for _, name in commanded if name in ("python", "torchrun", "launch", "bash", "eval")}
+            assert wanted <= names, script.text

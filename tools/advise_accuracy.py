@@ -1,0 +1,211 @@
+"""Predict measured runs, and say how far off: ``advise_accuracy.py FILE.yaml [--match TEXT] [--mcore DIR] [--te DIR]``.
+
+The file has ``entries``, each with ``id``, ``hardware``, ``software``, ``config`` (names of Megatron-LM's arguments or
+of ``TransformerConfig``), ``recompute``, ``measured`` (one or a list of ``what``, ``value_bytes``, ``when``),
+``missing`` and ``confidence``. Each is predicted from its configuration alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import re
+import sys
+from typing import Any, NamedTuple
+
+import yaml
+
+from recompute_lint.smoke import run
+from recompute_lint.smoke.advise.estimate import CannotMeasure, Estimator
+from recompute_lint.smoke.advise.gpus import GPUS
+from recompute_lint.smoke.advise.recipe import recipe_of
+from recompute_lint.sources.errors import UsageError
+
+_CACHE = os.path.expanduser("~/.cache/recompute-lint")
+
+#: Where nothing says it: the tokenizer that Megatron-LM's functional tests use has GPT-2's vocabulary.
+_VOCABULARY = 50257
+
+
+class Row(NamedTuple):
+    """A run, predicted."""
+
+    entry: dict[str, Any]
+    measured: int
+    predicted: int | None
+    note: str
+
+
+def main() -> int:
+    """Print the table; 0 always, since an error is what it is for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file")
+    parser.add_argument("--match", default="", help="only entries whose id has this in it")
+    parser.add_argument("--mcore", help="a folder with megatron/core in it, for every entry")
+    parser.add_argument("--te", help="a folder with transformer_engine in it, for every entry")
+    parser.add_argument("--verbose", action="store_true", help="the parts of each prediction")
+    options = parser.parse_args()
+    with open(options.file, encoding="utf-8") as stream:
+        entries = [entry for entry in yaml.safe_load(stream)["entries"] if options.match in entry["id"]]
+    rows = predict(entries, options)
+    report(rows)
+    return 0
+
+
+def predict(entries: list[dict[str, Any]], options: argparse.Namespace) -> list[Row]:
+    """A row for each entry with a peak, in order; entries of one release and device share a child."""
+    groups: dict[tuple[str, str, str], list[int]] = collections.defaultdict(list)
+    for number, entry in enumerate(entries):
+        mcore = options.mcore or _release(entry)
+        groups[(mcore, options.te or _te(mcore), _gpu(entry))].append(number)
+    rows: dict[int, Row] = {}
+    for (mcore, te, gpu), numbers in groups.items():
+        prepared: dict[int, Estimator] = {}
+        models: list[dict[str, Any]] = []
+        results: dict[str, dict[str, Any]] = {}
+
+        def later(wanted: list[dict[str, Any]], models: Any = models, results: Any = results) -> list[dict[str, Any]]:
+            found = []
+            for model in wanted:
+                key = json.dumps(model, sort_keys=True, default=str)
+                if key not in results:
+                    models.append(model)
+                found.append(results.get(key, {"reason": "not measured"}))
+            return found
+
+        for number in numbers:
+            entry = entries[number]
+            try:
+                estimator = Estimator(recipe_of(_config(entry)), GPUS[gpu], later)
+                estimator.prepare([estimator.recipe.recompute])
+                prepared[number] = estimator
+            except UsageError as error:
+                rows[number] = Row(entry, measured(entry), None, str(error))
+        unique = {json.dumps(model, sort_keys=True, default=str): model for model in models}
+        for key, result in zip(unique, _children(list(unique.values()), mcore, te, gpu), strict=True):
+            results[key] = result
+        for number, estimator in prepared.items():
+            entry = entries[number]
+            again = Estimator(estimator.recipe, GPUS[gpu], later)
+            try:
+                found = again.estimate(estimator.recipe.recompute)
+            except CannotMeasure as error:
+                rows[number] = Row(entry, measured(entry), None, str(error))
+                continue
+            # Megatron-LM's own figures are those of its last rank, which has the last stage.
+            last = "rank world_size-1" in json.dumps(entry["measured"])
+            stage = found[-1] if last else max(found, key=lambda each: each.peak)
+            note = "; ".join((*estimator.recipe.not_modelled, *(f"{name} is not read" for name in again.unread)))
+            if options.verbose:
+                parts = (*stage.state, stage.activations, stage.workspaces)
+                names = ("parameters", "gradients", "optimizer", "activations", "workspaces")
+                note += " " + " ".join(f"{name}={part / 1e6:.1f}" for name, part in zip(names, parts, strict=True))
+                note += f" end={_end(entry) / 1e6:.1f}"
+            rows[number] = Row(entry, measured(entry), stage.peak, note)
+    return [rows[number] for number in sorted(rows)]
+
+
+def _children(models: list[dict[str, Any]], mcore: str, te: str, gpu: str) -> list[dict[str, Any]]:
+    if not models:
+        return []
+    request = {"job": "advise", "device": "cpu", "gpu": gpu, "te": te, "models": models}
+    outcome = run.run_child(request, timeout=120, memory_limit=8 << 30, mcore=mcore)
+    rows = outcome.rows
+    return rows + [{"reason": f"{outcome.stage}: {outcome.reason}"}] * (len(models) - len(rows))
+
+
+def measured(entry: dict[str, Any]) -> int:
+    """The peak, in bytes: the largest of the figures of allocated memory."""
+    figures = entry["measured"] if isinstance(entry["measured"], list) else [entry["measured"]]
+    found = []
+    for figure in figures:
+        if "per_rank" in figure:
+            found += [rank["max_allocated_bytes"] for rank in figure["per_rank"]]
+        elif not re.search(r"reserved|device memory|\.current", figure["what"]) and figure.get("value_bytes"):
+            found.append(figure["value_bytes"])
+    return max(found, default=0)
+
+
+def _end(entry: dict[str, Any]) -> int:
+    figures = entry["measured"] if isinstance(entry["measured"], list) else [entry["measured"]]
+    return next((figure["value_bytes"] for figure in figures if ".current" in figure["what"]), 0)
+
+
+def _config(entry: dict[str, Any]) -> dict[str, Any]:
+    config = {**entry["config"], **entry.get("recompute", {})}
+    config.setdefault("vocab_size", _VOCABULARY)
+    config["world_size"] = config.get("world_size") or 8
+    if not any(config.get(name) for name in ("bf16", "fp16", "params_dtype")) and "functional_tests" not in str(entry):
+        config["bf16"] = True
+    if "functional_tests" in entry.get("source", ""):
+        # Every functional test of Megatron-LM sets this in its environment (model_config.yaml, ENV_VARS).
+        config.setdefault("cublas_workspace_config", ":4096:8")
+    return config
+
+
+def _gpu(entry: dict[str, Any]) -> str:
+    hardware = entry.get("hardware", "").lower()
+    return next((name for name in ("gb200", "b200", "h200", "h100", "a100", "mi300x") if name in hardware), "h100")
+
+
+def _release(entry: dict[str, Any]) -> str:
+    """The newest release of Megatron-Core in the cache that is not newer than the entry's, patches aside."""
+    match = re.search(r"megatron-core (\d+)\.(\d+)", entry.get("software", ""))
+    wanted = (int(match[1]), int(match[2])) if match else (99, 0)
+    folder = os.path.join(_CACHE, "megatron-core")
+    there = sorted(tuple(map(int, name.split("."))) for name in os.listdir(folder))
+    fitting = [release for release in there if release[:2] <= wanted]
+    return os.path.join(folder, ".".join(map(str, fitting[-1])))
+
+
+def _te(mcore: str) -> str:
+    """A release of Transformer Engine of the same months as the Megatron-Core, as far as one is kept."""
+    wanted = (2, 10) if os.path.basename(mcore).split(".") < ["0", "18"] else (2, 14)
+    folder = os.path.join(_CACHE, "transformer-engine")
+    there = sorted(tuple(map(int, name.split("."))) for name in os.listdir(folder))
+    fitting = [release for release in there if release[:2] <= wanted] or there[:1]
+    return os.path.join(folder, ".".join(map(str, fitting[-1])))
+
+
+def report(rows: list[Row]) -> None:
+    """The table, then how many are within what, by confidence, then the order of recompute choices."""
+    print(f"{'predicted':>10} {'measured':>10} {'ratio':>6}  entry")
+    for row in rows:
+        if row.predicted is None:
+            print(f"{'-':>10} {row.measured / 1e9:10.3f} {'-':>6}  {row.entry['id']}: {row.note}")
+        else:
+            ratio = row.predicted / row.measured if row.measured else 0
+            print(f"{row.predicted / 1e9:10.3f} {row.measured / 1e9:10.3f} {ratio:6.3f}  {row.entry['id']} {row.note}")
+    for confidence in dict.fromkeys(row.entry["confidence"] for row in rows):
+        those = [row for row in rows if row.entry["confidence"] == confidence]
+        print(_within(f"confidence {confidence}", those))
+    print(_within("no unknown field", [row for row in rows if not row.entry.get("missing")]))
+    _order(rows)
+
+
+def _within(name: str, rows: list[Row]) -> str:
+    errors = [abs(row.predicted / row.measured - 1) for row in rows if row.predicted and row.measured]
+    counts = " / ".join(f"{sum(error <= limit for error in errors)}" for limit in (0.03, 0.05, 0.10))
+    return f"{name}: within 3 % / 5 % / 10 %: {counts} of {len(rows)} ({len(rows) - len(errors)} not predicted)"
+
+
+def _order(rows: list[Row]) -> None:
+    """Groups that differ in recomputation only: whether prediction and measurement put them in the same order."""
+    groups: dict[str, list[Row]] = collections.defaultdict(list)
+    for row in rows:
+        key = json.dumps([row.entry["config"], row.entry.get("hardware"), row.entry.get("software")], sort_keys=True)
+        groups[key].append(row)
+    for group in groups.values():
+        choices = {json.dumps(row.entry.get("recompute"), sort_keys=True) for row in group}
+        if len(choices) < 2 or any(row.predicted is None for row in group):
+            continue
+        figures = [(row.measured, row.predicted or 0) for row in group]
+        pairs = [(a, b) for number, a in enumerate(figures) for b in figures[number + 1 :] if a[0] != b[0]]
+        right = sum((one[0] < other[0]) == (one[1] < other[1]) for one, other in pairs)
+        print(f"order of {len(group)} choices like {group[0].entry['id']}: {right} of {len(pairs)} pairs right")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
