@@ -32,7 +32,7 @@ class Dialect(NamedTuple):
     module: str
     #: Files without any of these byte strings are skipped; they are searched for before anything is parsed.
     needles: tuple[bytes, ...]
-    #: The kind of file, as :func:`~recompute_lint.sources.files.kind_of` names it.
+    #: The kind of file, as :func:`~recompute_lint.sources.files.kind_of` names it, or several of them.
     kind: str = "yaml"
     #: Whether a file that is this dialect's may be another's besides.
     beside: bool = False
@@ -93,6 +93,9 @@ _RECOMPUTE = tuple(
 )
 _OVERRIDES = (b"activation_checkpointing", b"activations_checkpoint_")
 
+#: The kinds of files that hold others.
+_HOLDING = "yaml dockerfile justfile markdown notebook template toml"
+
 #: What every field of ``TransformerConfig`` that a Python file may name has in it, or is.
 _FIELDS = tuple(name.encode() for name in (f"{keys.WORD}_", *keys.WORDLESS) if name not in FLAGS)
 
@@ -101,6 +104,7 @@ _KEY = r"\w*recompute\w*|distribute_saved_activations"
 
 #: Asked in this order; the first that recognizes a file, an override or a command reads it.
 DIALECTS = (
+    Dialect("embedded", "embedded", (*_RECOMPUTE, *_OVERRIDES), _HOLDING, beside=True),
     Dialect(
         "nemo-rl",
         "nemo_rl",
@@ -134,7 +138,7 @@ def candidates(data: bytes, kind: str, forced: str) -> list[Dialect]:
     return [
         dialect
         for dialect in DIALECTS
-        if dialect.kind == kind
+        if kind in dialect.kind.split()
         and (dialect.name == forced if forced else any(needle in data for needle in dialect.needles))
     ]
 

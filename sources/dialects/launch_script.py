@@ -41,17 +41,33 @@ _INTERESTING = re.compile(
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each command with recompute settings, one for each mapping that its overrides reach into."""
+    return Reading(list(read_commands(document, reader, document.text)), [])
+
+
+def read_commands(document: Document, reader: Reader, whole: str, *, is_text: bool = False) -> Iterable[Site]:
+    """The sites of a script.
+
+    Args:
+        document: the script.
+        reader: reads the files beside it.
+        whole: what it is a piece of; where that names a setting, a command may get it from there.
+        is_text: whether it may as well be a sentence.
+    """
     script = _parsed(document, reader)
     place, hidden = _places(script), Hidden(script.events)
-    shown = _COMMENT_LINES.sub("", script.text)
+    shown = _COMMENT_LINES.sub("", script.text if whole is document.text else script.text + whole)
     absent = frozenset(name for name in NEEDED if not re.search(spelled((name,)), shown))
     sites: list[Site] = []
     for command in commands(script, _INTERESTING):
         if command.start >= script.end:  # a file that is sourced runs it: what it is given here is the place
             given = (field.start for field in command.fields if _INTERESTING.search(field.shape))
             command = command._replace(start=min(given))
+        if is_text:
+            command = command._replace(is_text=True)
+            if not _RUNS.search(" ".join(field.shape for field in command.fields)):
+                continue
         sites.extend(_sites(command, place, document.path, reader, (absent, hidden)))
-    return Reading(_distinct(sites), [])
+    return _distinct(sites)
 
 
 def _parsed(document: Document, reader: Reader) -> Script:
@@ -152,7 +168,7 @@ _NOWHERE = Span("", 1, 1, 1, 1)
 
 #: What a command line has in it, or begins with, and a sentence about flags does not.
 _RUNS = re.compile(
-    r"^['\"\\\s]*[-\0+~]|^['\"\\\s]*[\w.@/+~-]+=|(?:^|[\s;&|(/])(?:\S+\.py|python[\d.]*|torchrun|srun|deepspeed|accelerate|megatron|swift"
+    r"^['\"\\\s]*[-\0+~]|^['\"\\\s]*[\w.@/+~-]+=|(?:^|[\s;&|(/])(?:\S+\.(?:py|sh)|python[\d.]*|torchrun|srun|deepspeed|accelerate|megatron|swift"
     r"|bash|sh|mpirun|ray|docker|primus\S*)(?:\s|$)"
 )
 
