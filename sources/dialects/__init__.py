@@ -87,9 +87,12 @@ class DialectModule(Protocol):
         ...
 
 
-#: What every recompute key has in it, or is, with underscores or with dashes.
+#: What every recompute key has in it, or is, with underscores or with dashes; and the end of the one that most often
+#: stands alone, which may be misspelled.
 _RECOMPUTE = tuple(
-    dict.fromkeys(name.replace("_", mark).encode() for name in (keys.WORD, *keys.WORDLESS) for mark in "_-")
+    dict.fromkeys(
+        name.replace("_", mark).encode() for name in (keys.WORD, *keys.WORDLESS, "_granularity") for mark in "_-"
+    )
 )
 _OVERRIDES = (b"activation_checkpointing", b"activations_checkpoint_")
 
@@ -97,10 +100,10 @@ _OVERRIDES = (b"activation_checkpointing", b"activations_checkpoint_")
 _HOLDING = "yaml dockerfile justfile markdown notebook template toml"
 
 #: What every field of ``TransformerConfig`` that a Python file may name has in it, or is.
-_FIELDS = tuple(name.encode() for name in (f"{keys.WORD}_", *keys.WORDLESS) if name not in FLAGS)
+_FIELDS = tuple(name.encode() for name in (f"{keys.WORD}_", *keys.WORDLESS, "_granularity") if name not in FLAGS)
 
 #: The last part of an override's key.
-_KEY = r"\w*recompute\w*|distribute_saved_activations"
+_KEY = rf"\w*recompute\w*|{keys.NEARLY}|distribute_saved_activations"
 
 #: Asked in this order; the first that recognizes a file, an override or a command reads it.
 DIALECTS = (
@@ -121,7 +124,9 @@ DIALECTS = (
         program=r"(?<![^\s/])(?:megatron|swift) (?:sft|pt|rlhf|grpo|dpo|kto|rm|gkd|export)(?!\S)",
     ),
     Dialect("areal", "areal", _RECOMPUTE, overrides=rf"((?:.*\.)?megatron)\.(?:{_KEY})"),
-    Dialect("nemo", "nemo", (b"activations_checkpoint_",), overrides=r"(.+)\.activations_checkpoint_\w+"),
+    Dialect(
+        "nemo", "nemo", (b"activations_checkpoint_", b"_granularity"), overrides=r"(.+)\.activations_checkpoint_\w+"
+    ),
     Dialect("megatron-bridge", "megatron_bridge", _RECOMPUTE, overrides=rf"(.+)\.(?:{_KEY})"),
     Dialect("megatron-lm", "megatron_lm", _RECOMPUTE, program=r".*"),
     Dialect("transformer-config", "transformer_config", _RECOMPUTE),

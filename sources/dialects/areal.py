@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..keys import RECOMPUTE_KEYS
+from ..keys import RECOMPUTE_KEYS, is_nearly
 from ..model import UNKNOWN, Finding, Setting, Site
 from ..reader import Document, Reader
 from ..shell.flags import Line
@@ -45,7 +45,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
         entry = role.entries.get("megatron")
         if entry is None or not isinstance(entry.value, Mapping) or not path:
             continue
-        if not any("recompute" in name for name in entry.value.entries):
+        if not any("recompute" in name or is_nearly(name) for name in entry.value.entries):
             continue
         if forced or any(name in role.entries for name in _MARKS):
             here = (*path, "megatron")

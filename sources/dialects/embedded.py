@@ -19,7 +19,7 @@ from typing import Any
 
 from ..embedded.fragment import Fragment, Places
 from ..files import kind_of
-from ..keys import WORD, WORDLESS, spelled
+from ..keys import NEARLY, WORD, WORDLESS, spelled
 from ..model import Site
 from ..reader import Document, Reader
 from ..shell.flags import Word, take_apart
@@ -30,7 +30,7 @@ from .launch_script import NEEDED, is_command_line, of_flags, of_overrides, read
 
 #: What a command with recompute settings has in it, and no setting of a mapping.
 _COMMAND = re.compile(
-    rf"--[\w-]{{0,40}}(?:{WORD}|{spelled(WORDLESS)})|[\w.]\.(?:\w{{0,40}}{WORD}_\w+|activations_checkpoint_\w+)="
+    rf"--[\w-]{{0,40}}(?:{WORD}|{spelled(WORDLESS)}|{NEARLY})|[\w.]\.(?:{NEARLY}|\w{{0,40}}{WORD}_\w+|activations_checkpoint_\w+)="
 )
 #: A word that is a command line by itself.
 _SEVERAL = re.compile(r"\s--|\s[\w.]+=")

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..keys import RECOMPUTE_FLAGS, RECOMPUTE_KEYS, WORD, WORDLESS, spelled
+from ..keys import NEARLY, RECOMPUTE_FLAGS, RECOMPUTE_KEYS, WORD, WORDLESS, spelled
 from ..model import Setting, Site, Span
 from ..reader import Document, Reader
 from ..shell import makefile, sourced
@@ -34,8 +34,8 @@ _COMMENT_LINES = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
 #: What a script must hold before anything of it is looked at closely.
 _INTERESTING = re.compile(
-    rf"--\"?(?:[\w-]{{0,40}}{WORD}\b|[\w-]{{0,40}}{WORD}_|{spelled(WORDLESS)})"
-    rf"|[\w.]\.(?:{WORD}_\w+|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
+    rf"--\"?(?:[\w-]{{0,40}}{WORD}\b|[\w-]{{0,40}}{WORD}_|{spelled(WORDLESS)}|{NEARLY})"
+    rf"|[\w.]\.(?:{WORD}_\w+|{NEARLY}|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
 )
 
 

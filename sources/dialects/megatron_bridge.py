@@ -15,7 +15,7 @@ Open: the recipe has the rest. Files of NeMo Automodel and torchtitan have ``act
 
 from __future__ import annotations
 
-from ..keys import RECOMPUTE_KEYS
+from ..keys import RECOMPUTE_KEYS, is_nearly
 from ..model import Site
 from ..reader import Document, Reader
 from ..yaml.search import child
@@ -33,7 +33,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
         return None
     if "_target_" in model.entries and not forced:
         return None
-    if not forced and not any(name.startswith("recompute_") for name in model.entries):
+    if not forced and not any(name.startswith("recompute_") or is_nearly(name) for name in model.entries):
         return None
     settings = settings_of(model, Resolver(root, ("model",), RECOMPUTE_KEYS))
     return Reading([site(Given(settings, document.path, "model", model.span), reader)], [])

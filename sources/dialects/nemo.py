@@ -13,6 +13,7 @@ keys, and a checkpoint may bring the rest.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,6 +31,8 @@ _FIELDS = {
     "activations_checkpoint_num_layers": "recompute_num_layers",
 }
 _WANTED = frozenset(_FIELDS)
+#: A key that is worth comparing.
+_MAY_BE = re.compile(r"a\w{24,40}")
 #: A key is a misspelling only while it is this close, in letters, to the right one.
 _TOLERANCE = 1 / 8
 
@@ -88,6 +91,6 @@ def _misspelled(settings: dict[str, Setting]) -> Iterator[Finding]:
 
 def _meant(name: str) -> str | None:
     """The key that is meant by one that is nearly it."""
-    if name in _WANTED or not name.startswith("activation"):
+    if name in _WANTED or not _MAY_BE.fullmatch(name):
         return None
     return nearest(name, _FIELDS, _TOLERANCE)

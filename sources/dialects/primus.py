@@ -24,6 +24,7 @@ import os
 import re
 from typing import Any, NamedTuple
 
+from ..keys import is_nearly
 from ..model import UNKNOWN, Finding, Setting, Site, Span
 from ..projects import upwards
 from ..reader import Document, Reader
@@ -83,7 +84,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
 
 def _is_preset(path: str, root: Mapping) -> bool:
     """Whether the file is one that experiments name by ``config`` or ``model``, judged by its place or ``extends``."""
-    if not any("recompute" in name for name in root.entries):
+    if not any("recompute" in name or is_nearly(name) for name in root.entries):
         return False
     return "extends" in root.entries or _PRESETS.search(os.path.abspath(path).replace(os.sep, "/")) is not None
 

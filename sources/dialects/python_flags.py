@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from ..keys import WORD, WORDLESS, spelled
+from ..keys import NEARLY, WORD, WORDLESS, spelled
 from ..model import Site, Span
 from ..python.query import last_name
 from ..python.tree import Node, Python
@@ -28,8 +28,8 @@ from . import Reading
 from .launch_script import NEEDED, is_command_line, of_flags, of_overrides
 
 _NEEDLES = re.compile(
-    rf"--(?:[\w-]{{0,40}}{WORD}|{spelled(WORDLESS)})"
-    rf"|[\w.]\.(?:\w{{0,40}}{WORD}_\w+|{'|'.join(WORDLESS)}|activations_checkpoint_\w+)="
+    rf"--(?:[\w-]{{0,40}}{WORD}|{spelled(WORDLESS)}|{NEARLY})"
+    rf"|[\w.]\.(?:{NEARLY}|\w{{0,40}}{WORD}_\w+|{'|'.join(WORDLESS)}|activations_checkpoint_\w+)="
 )
 _PROGRAM = re.compile(
     r"(?:[^\s=]+=\S*\s+)*(?:--|python|torchrun|accelerate\s|deepspeed\s|megatron\s|\S*/python|[+~]*[\w@/-]+(?:\.[\w@/-]+)+=\S)"

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...schemas.names import VALUES
-from ..keys import FIELDS, RECOMPUTE_KEYS, WORD
+from ..keys import FIELDS, NEARLY, RECOMPUTE_KEYS, WORD, is_nearly
 from ..model import UNKNOWN, Setting, Site, Span
 from ..python.query import Names, Path, last_name, path_of
 from ..python.tree import KEYS, Python, Scope
@@ -53,7 +53,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
 
 #: A key is a misspelling only while it is this close, in letters, to the right one.
 _TOLERANCE = 1 / 8
-_NEARLY = re.compile(rf"(?<![\w-]){WORD}_\w+")
+_NEARLY = re.compile(rf"(?<![\w-])(?:{WORD}[_\w]\w+|{NEARLY})")
 #: A key where it is given a value: ``x.key =``, ``key=`` in a call, ``"key":``, ``["key"] =``.
 _GIVEN = r"(?:\.\s*{0}\s*(?::[^=\n]*)?=(?!=)|(?<=[(,\s]){0}=(?!=)|[\"']{0}[\"']\s*(?::|\]\s*=(?!=)))"
 
@@ -288,7 +288,9 @@ class _Literals:
 def _site(
     path: str, name: str, anchor: Span, settings: dict[str, Setting], effective: dict[str, Any], *, closed: bool = False
 ) -> Site:
-    shown = {key: setting for key, setting in settings.items() if key in FIELDS or key.startswith(WORD)}
+    shown = {
+        key: setting for key, setting in settings.items() if key in FIELDS or key.startswith(WORD) or is_nearly(key)
+    }
     origins = {key: setting for key, setting in settings.items() if key not in shown}
     return Site("python", path, name, anchor, shown, effective, origins, closed)
 

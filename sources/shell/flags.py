@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from ..keys import RECOMPUTE_FLAGS, SCALARS, WORD
+from ..keys import RECOMPUTE_FLAGS, SCALARS, WORD, is_nearly
 from ..model import UNKNOWN, Setting, Span
 
 
@@ -154,8 +154,8 @@ _FLAG = re.compile(r"--([A-Za-z][\w.-]*)(=?)")
 
 def is_recompute(name: str) -> bool:
     """Whether a flag or an override of this name makes its command a site."""
-    # a misspelling of one of them has the word in it
-    return name in RECOMPUTE_FLAGS or (WORD in name and not _OTHERS.search(name))
+    # a misspelling of one of them has the word in it, or the rest
+    return name in RECOMPUTE_FLAGS or (WORD in name and not _OTHERS.search(name)) or is_nearly(name)
 
 
 class Line(NamedTuple):

@@ -21,19 +21,24 @@ class Hidden:
         self._given: dict[str, list[Assign]] = {}
         #: The variables that are used as what they hold at first: no environment has arrays.
         self._plain: set[str] = set()
+        #: Those that are empty when something is run that may fill them.
+        self._filled: set[str] = set()
+        empty: set[str] = set()
+        #: Whether files are run that are not read here.
+        self._sources = False
         for event in events:
             if isinstance(event, Assign):
                 self._given.setdefault(event.name, []).append(event)
+                if _is_empty(event):
+                    empty.add(event.name)
+            else:
+                sources = literal(event.words[0]) in ("source", ".")
+                self._sources = self._sources or sources
+                if sources or self._assigns(event):
+                    self._filled |= empty
             for word in event.words:
-                self._plain.update(
-                    part.name
-                    for part in word
-                    if isinstance(part, Variable) and not (part.array and part.default is None)
-                )
-        commands = [event for event in events if isinstance(event, Simple)]
-        #: Whether other files are run that are not read here, and whether these or others may assign anything.
-        self._sources = any(literal(event.words[0]) in ("source", ".") for event in commands)
-        self._runs_more = self._sources or any(map(self._assigns, commands))
+                parts = (part for part in word if isinstance(part, Variable))
+                self._plain.update(part.name for part in parts if not part.array or part.default is not None)
         self._answers: dict[str, bool] = {}
 
     def __contains__(self, name: object) -> bool:
@@ -64,9 +69,7 @@ class Hidden:
         given = self._given.get(name)
         if given is None:
             return name == "@" or name.isdigit() or (not self._sources and name in self._plain)
-        if self._runs_more and any(map(_is_empty, given)):
-            return True
-        return any(
+        return name in self._filled or any(
             self._hides(word, name) and not (before and _TAKES.match(literal(before)))
             for event in given
             for before, word in zip(((), *event.words), event.words, strict=False)
