@@ -5,16 +5,18 @@ Each command has a module of its own; only the one that is asked for is imported
 
 from __future__ import annotations
 
-import argparse
 import gc
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import TYPE_CHECKING
 
 from .. import __version__  # pyrefly: ignore[missing-module-attribute]  # the package is mapped from folders
 from ..sources.files import kind_of
-from ..sources.visible import visible
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from types import ModuleType, SimpleNamespace
 
 _EPILOG = "'recompute-lint PATHS' is short for 'recompute-lint check PATHS'."
 
@@ -32,25 +34,20 @@ COMMANDS = {
 }
 
 
-class _Parser(argparse.ArgumentParser):
-    """Shows words of the command line, which may be names of files, as they can be shown."""
+def run() -> int:
+    """The console script: :func:`main`, and an end that leaves everything to the system to free.
 
-    def error(self, message: str) -> NoReturn:
-        super().error(visible(message))
-
-
-class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Keeps line breaks, and asks for the terminal's width without ``shutil``, which is slow to import.
-
-    argparse makes a formatter for every argument that is declared, not only for ``--help``.
+    Returns:
+        the exit code, where standard output or error cannot be flushed: Python says so at its own end.
     """
-
-    def __init__(self, prog: str) -> None:
-        try:
-            width = int(os.environ.get("COLUMNS", "")) or 100
-        except ValueError:
-            width = 100
-        super().__init__(prog, max_help_position=30, width=width - 2)
+    code = main()
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except (OSError, ValueError):
+        return code
+    os._exit(code)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -94,10 +91,26 @@ def _run(arguments: list[str]) -> int:
     else:
         arguments = arguments[1:]
     module = load(command)
-    parser = _Parser(prog=f"recompute-lint {command}", description=module.__doc__, formatter_class=_Formatter)
-    module.add_arguments(parser)
-    namespace = parser.parse_args(arguments)
-    return module.run(namespace)
+    return module.run(_namespace(command, module, arguments))
+
+
+def _namespace(command: str, module: ModuleType, arguments: list[str]) -> Namespace | SimpleNamespace:
+    """What the command's arguments are.
+
+    Raises:
+        SystemExit: they are wrong, or ask for help; what there is to say is said.
+    """
+    if command == "check":
+        from .arguments import plain
+
+        namespace = plain(module.add_arguments, arguments)
+        if namespace is not None:
+            return namespace
+    from .usage import parser
+
+    made = parser(prog=f"recompute-lint {command}", description=module.__doc__)
+    module.add_arguments(made)
+    return made.parse_args(arguments)
 
 
 def _misspelled(word: str) -> str | None:
@@ -110,19 +123,20 @@ def _misspelled(word: str) -> str | None:
 
 
 def _top_level(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(
+    from .usage import parser
+
+    top = parser(
         prog="recompute-lint",
         description="Find mistakes in Megatron-Core activation recomputation settings.",
         epilog=_EPILOG,
-        formatter_class=_Formatter,
         usage="recompute-lint [COMMAND] [OPTIONS] [PATHS...]",
     )
-    parser.add_argument("-V", "--version", action="version", version=f"recompute-lint {__version__}")
-    commands = parser.add_argument_group("commands ('recompute-lint COMMAND --help' tells more)")
+    top.add_argument("-V", "--version", action="version", version=f"recompute-lint {__version__}")
+    commands = top.add_argument_group("commands ('recompute-lint COMMAND --help' tells more)")
     for name, help in COMMANDS.items():
         commands.add_argument(name, help=help, nargs="?")
     if not arguments:
-        parser.print_help(sys.stderr)
+        top.print_help(sys.stderr)
         return 2
-    parser.parse_args(arguments)
+    top.parse_args(arguments)
     return 0

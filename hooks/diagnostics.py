@@ -1,7 +1,5 @@
 """What is reported, and where: findings placed in the files that were linted."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ..lint_rules import registry

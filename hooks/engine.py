@@ -1,15 +1,15 @@
 """From paths to a report: read, find the sites, check them, place the findings."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import NamedTuple
 
 from ..lint_rules.check import check
 from ..schemas.choose import Choice
+from ..schemas.store import UnknownRelease
 from ..sources import dialects, facts, keys
 from ..sources.files import is_told, kind_of, matches_any, walk
 from ..sources.model import Finding, Site, Span, TooMuch
@@ -18,7 +18,7 @@ from ..sources.text import is_utf16, read_bytes, too_large
 from ..sources.unread import FRAMEWORK, Unread, unread
 from .contracts import Contracts
 from .diagnostics import Raw
-from .options import Configurations, Options
+from .options import Configurations, Options, UsageError
 from .report import Report, Reporter
 from .trouble import guarded
 
@@ -43,7 +43,7 @@ class Part(NamedTuple):
     sites: int
     #: The releases that they were linted against; see :class:`Report`.
     linted_against: list[str]
-    #: What each file with a site was read as.
+    #: What each file with a site was read as, where that is asked for.
     read_as: list[str]
     #: The recompute settings that were not read.
     unread: list[Unread]
@@ -85,6 +85,7 @@ class Linter:
         self._reader = reader or Reader(self._contracts.modules)
         self._reporter = reporter or Reporter(configurations, self._contracts)
         self._linted: Document | None = None
+        self._verbose = False
 
     def contract(self, path: str) -> Choice:
         """The contract for the file at ``path``; see :class:`Contracts`."""
@@ -145,7 +146,8 @@ class Linter:
         sites = [facts.close_with(site, dict(options.facts), options.model) for site in reading.sites]
         _bound(sites)
         left: tuple[Unread, ...] = ()
-        if not reading.problems and not options.dialect:
+        # a dialect that claims a file and reads nothing of it knows that it is for others
+        if not options.dialect and (sites or not reading.claimed or kind not in ("json", "yaml")):
             told = kind if kind != "yaml" or is_told(path) else ""
             left = tuple(unread(document.path, document.text, told, sites))
         found = Content(sites, reading.problems, document if concerns else None, left)
@@ -191,6 +193,7 @@ class Linter:
             store.UnknownRelease, UsageError: an option cannot be followed.
         """
         paths = list(map(os.path.normpath, files))
+        self._verbose = verbose is not None
         if len(given) > 1:
             self.seed(given)
         found: list[Raw] = []
@@ -225,8 +228,20 @@ class Linter:
 
             count = parallel.processes()
             if count > 1:
-                return parallel.map_chunks(self.examine, paths, count)
+                return self._shared(paths, count)
         return [self.examine(paths, given)]
+
+    def _shared(self, paths: list[str], count: int) -> list[Part]:
+        """Examine ``paths`` by ``count`` processes, which get what all of them need ready-made.
+
+        That is the modules that the first files need, their parents, and the contract, which may have to be derived.
+        """
+        from . import parallel
+
+        first = self.examine(paths[: parallel.CHUNK])
+        with suppress(UnknownRelease, UsageError):  # which the first file that needs a contract is to raise
+            self.contract(paths[0])
+        return [first, *parallel.map_chunks(self.examine, paths[parallel.CHUNK :], count)]
 
     def examine(self, paths: list[str], given: Mapping[str, bytes] = MappingProxyType({})) -> Part:
         """Find everything that there is to find in ``paths``, one file after the other; see :meth:`run`."""
@@ -247,6 +262,7 @@ class Linter:
                 unread.extend(content.unread)
                 if sites:
                     read.append(path)
+                if sites and self._verbose:
                     places = ", ".join(site.path or "the whole file" for site in sites)
                     read_as.append(f"{path}: {sites[0].dialect}, {places}")
                 if sites or content.text is not None:

@@ -32,7 +32,7 @@ def is_sound(path: str, before: str, after: str, fixed: Sequence[Diagnostic]) ->
     """
     fixes = [diagnostic.fix for diagnostic in fixed if diagnostic.fix is not None]
     kind = kind_of(path, before.encode("utf-8", "replace")) or "yaml"
-    if kind == "yaml":
+    if kind in ("yaml", "json"):
         return _is_same_yaml(path, before, after, sum(fix.changes for fix in fixes))
     if kind == "python":
         return _is_same_python(path, before, after, fixes)

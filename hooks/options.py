@@ -1,7 +1,5 @@
 """What a run is told to do, from the command line and from configuration files."""
 
-from __future__ import annotations
-
 import os
 from typing import Any, NamedTuple
 

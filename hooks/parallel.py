@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 #: Items per chunk: enough that what neighbouring files share is mostly read once, and few enough that no process is
 #: left with all the work at the end.
-_CHUNK = 25
+CHUNK = 25
 #: The numbers of so many chunks fit into a pipe.
 _MOST_CHUNKS = 4096
 _NUMBER = 4
@@ -30,7 +30,7 @@ def processes() -> int:
 
 def map_chunks(function: Callable[[list[Any]], Any], items: list[Any], count: int) -> list[Any]:
     """What ``function`` makes of ``items``, a chunk of neighbours at a time; see :func:`map_in_order`."""
-    size = max(_CHUNK, -(-len(items) // _MOST_CHUNKS))
+    size = max(CHUNK, -(-len(items) // _MOST_CHUNKS))
     return map_in_order(function, [items[start : start + size] for start in range(0, len(items), size)], count)
 
 

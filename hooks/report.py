@@ -1,7 +1,5 @@
 """Select the findings to report: those that are selected, not suppressed, and not in a baseline."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -80,7 +78,8 @@ class Reporter:
             given: the content of those that are not to be read from disk, or not once more.
         """
         self._contents, self._suppressions_of, self._lines = dict(given), {}, {}
-        diagnostics = self._shown(found, set(paths))
+        linted = set(paths)
+        diagnostics = self._shown(found, linted)
         unused: list[Raw] = []
         for path in paths:
             if self._wants(registry.find("unused-suppression").code, path):
@@ -88,7 +87,7 @@ class Reporter:
                 with guarded(path, problems):
                     unused.extend(self._unused(path))
                 unused.extend(Raw(path, problem.span, problem) for problem in problems)
-        diagnostics.extend(self._shown(unused, set(paths)))
+        diagnostics.extend(self._shown(unused, linted))
         for diagnostic in diagnostics:
             if diagnostic.home is not None:
                 self._suppressions(diagnostic.home.path)  # so that its lines are known
@@ -125,9 +124,9 @@ class Reporter:
 
     def _new(self, diagnostics: list[Diagnostic], paths: list[str]) -> tuple[list[Diagnostic], tuple[str, ...]]:
         """The findings that no baseline lists, and what to say of those that are listed and gone."""
-        baseline_of = {path: self._configurations.for_file(path).baseline for path in paths}
-        if not any(baseline_of.values()):
+        if not any(self._configurations.for_file(path).baseline for path in paths):
             return diagnostics, ()
+        baseline_of = {path: self._configurations.for_file(path).baseline for path in paths}
         from .baseline import new
 
         return new(diagnostics, baseline_of, self._lines, self._wants)
@@ -158,7 +157,7 @@ class Reporter:
     def _content(self, path: str) -> bytes | Finding:
         return self._contents[path] if path in self._contents else read_bytes(path)
 
-    def _suppressions(self, path: str) -> Suppressions:
+    def _suppressions(self, path: str) -> "Suppressions":
         """What a file silences. Its lines are kept for the report."""
         found = self._suppressions_of.get(path)
         if found is None:

@@ -12,7 +12,6 @@ from ..schemas.names import MODULES
 from ..sources.model import UNKNOWN, Site
 from . import registry
 from .finding import Finding
-from .links import linked
 
 _UNKNOWN_MODULE = registry.find("unknown-module").code
 _INVALID_METHOD = registry.find("invalid-method").code
@@ -28,6 +27,8 @@ def check(site: Site, contract: Contract, te: str | None = None) -> Iterator[Fin
             reported.
     """
     for finding in _findings(with_defaults(site, contract), contract, te):
+        from .links import linked  # most sites have no findings
+
         yield finding._replace(note=linked(finding.note, contract))
 
 

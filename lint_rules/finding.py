@@ -1,7 +1,5 @@
 """Findings, their fixes, and the examples of rules."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple

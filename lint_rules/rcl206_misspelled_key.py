@@ -3,7 +3,8 @@
 What it does
     Reports keys such as ``recompute_module`` or ``recompute_granuarlity`` in a site's own mapping, or in one that
     the framework merges over it (NeMo-RL's ``model_overrides``). Keys that Megatron-Core or the framework has are
-    never reported.
+    never reported. So is a mapping of such settings whose own name is close to a framework's (``megatron_cgf``), where
+    the rest of the file shows the framework.
 
 Why is this bad
     The key is ignored without a word; in ``model_overrides``, the run fails after it has begun.

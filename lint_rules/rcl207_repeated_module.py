@@ -20,7 +20,6 @@ from collections.abc import Iterator
 
 from ..schemas.contract import Contract
 from ..sources.model import Setting, Site
-from ..sources.python.rewriting import ListChange
 from .finding import Edit, Example, Finding, Fix
 from .wording import item_span, quotable, shown
 
@@ -77,6 +76,8 @@ def _deletion(setting: Setting, index: int, name: str) -> Fix | None:
     """Delete from the end of the item before to the end of this one, which covers either style of list in YAML, and
     the words of a command line. In Python, take it off the list that it is an item of.
     """
+    from ..sources.python.rewriting import ListChange  # loads ast, which a site in YAML does without
+
     if index >= len(setting.items):
         return None
     before, this = setting.items[index - 1], setting.items[index]

@@ -27,13 +27,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from ..sources.python.query import last_name, names_in, parameters, path_of, unwrapped
-from ..sources.python.tree import Function, Python, Scope
+from ..sources.python.tree import Python, Scope
 from .finding import Example, Finding
 from .python_file import PythonFile
-from .validation import Checks, finalized_later, is_validator, validated_later
+from .validation import is_validator
 
 _HEAD = "def apply(model_cfg, config):\n"
 
@@ -95,41 +95,9 @@ _NOT_CONFIGURATIONS = frozenset({"args", "cls", "ctx", "self"})
 def check(file: PythonFile) -> Iterator[Finding]:
     """One finding for each such assignment."""
     for node, _, scope in file.nodes:
-        for target, value in _assignments(node, scope, file):
+        for target, value in file.assignments(node, scope):
             if _is_ours(target, file) and not _is_safe(target, value, scope, file):
                 yield _finding(target, value, file.python)
-
-
-def _assignments(node: ast.AST, scope: Scope, file: PythonFile) -> Iterator[tuple[ast.Attribute, ast.expr]]:
-    """The attributes that a statement assigns to, each with its value."""
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            if isinstance(target, ast.Attribute):
-                yield target, node.value
-            elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
-                if isinstance(target.value, ast.Attribute):
-                    yield target.value, node.value
-            elif isinstance(target, (ast.Tuple, ast.List)):
-                values: list[ast.expr] = [node.value] * len(target.elts)
-                if isinstance(node.value, (ast.Tuple, ast.List)) and len(node.value.elts) == len(values):
-                    values = node.value.elts
-                for part, value in zip(target.elts, values, strict=True):
-                    if isinstance(part, ast.Attribute):
-                        yield part, value
-    elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
-        if isinstance(node.target, ast.Attribute) and node.value is not None:
-            yield node.target, node.value
-    elif isinstance(node, ast.Call) and last_name(node.func) in ("setattr", "__setattr__") and len(node.args) == 3:
-        name = _attribute_name(node.args[1], scope, file)
-        if name:
-            attribute = ast.Attribute(value=node.args[0], attr=name, ctx=ast.Store())
-            yield ast.copy_location(attribute, node), node.args[2]
-
-
-def _attribute_name(node: ast.expr, scope: Scope, file: PythonFile) -> str:
-    """The setting that ``setattr`` names, by itself or through a constant; empty for another."""
-    text = file.names.text(node, scope)
-    return text if text in file.keys else ""
 
 
 def _is_ours(target: ast.Attribute, file: PythonFile) -> bool:
@@ -159,22 +127,11 @@ def _is_safe(target: ast.Attribute, value: ast.expr, scope: Scope, file: PythonF
         return True
     if _is_container(target, scope) or _is_description(target, file) or _is_given_constants(inner, scope, file):
         return True
-    if validated_later(target, scope, names, more) or Checks(scope, value, target, names, more).any():
+    validation = file.validation(scope)
+    if validation.validates(target) or validation.checks(value, target):
         return True
-    return _is_finalized_by_callers(target, scope, file)
-
-
-def _is_finalized_by_callers(target: ast.Attribute, scope: Scope, file: PythonFile) -> bool:
-    """Whether the configuration is a parameter, and each caller in this file finalizes it afterwards."""
     path = path_of(target)
-    if path is None or isinstance(scope, ast.Module):
-        return False
-
-    def finalizes(given: ast.expr, call: ast.Call, caller: Scope) -> bool:
-        there = ast.copy_location(ast.Attribute(value=given, attr=target.attr, ctx=ast.Store()), call)
-        return finalized_later(there, caller, file.names, file.extras.validators)
-
-    return _holds_for_callers(path[0], scope, file, finalizes)
+    return path is not None and not isinstance(scope, ast.Module) and file.callers.finalize(path[0], scope)
 
 
 def _is_filtered(value: ast.expr, scope: Scope, file: PythonFile) -> bool:
@@ -197,44 +154,13 @@ def _is_filtered(value: ast.expr, scope: Scope, file: PythonFile) -> bool:
     return False
 
 
-def _holds_for_callers(
-    name: str, function: Function, file: PythonFile, test: Callable[[ast.expr, ast.Call, Scope], bool]
-) -> bool:
-    """Whether ``name`` is a parameter that every call of the function in this file gives a value which passes.
-
-    Args:
-        name: the parameter's.
-        function: what is called.
-        file: the file.
-        test: is given the value, the call and the scope that the call is in.
-    """
-    names = [parameter.arg for parameter in parameters(function)]
-    if name not in names:
-        return False
-    verdicts = []
-    for call, _, caller in file.python.near(re.compile(rf"\b{re.escape(function.name)}\(")):
-        if isinstance(call, ast.Call) and last_name(call.func) == function.name:
-            place = names.index(name) - _is_bound(call, function)
-            given = next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
-            if given is None and place < len(call.args):
-                given = call.args[place]
-            verdicts.append(given is not None and test(given, call, caller))
-    return bool(verdicts) and all(verdicts)
-
-
-def _is_bound(call: ast.Call, scope: Scope) -> bool:
-    """Whether a call of a method leaves its first parameter to what it is called on."""
-    given = parameters(scope)
-    return isinstance(call.func, ast.Attribute) and bool(given) and given[0].arg in ("self", "cls")
-
-
 def _is_given_constants(value: ast.expr, scope: Scope, file: PythonFile) -> bool:
     """Whether it is a parameter, for which every caller in this file has a constant, as a test's helper has."""
     if not isinstance(value, ast.Name) or isinstance(scope, ast.Module):
         return False
     if len(file.names.bound(value.id, scope)) > 1:
         return False
-    return _holds_for_callers(value.id, scope, file, lambda given, _, caller: file.names.is_constant(given, caller))
+    return file.callers.give_constants(value.id, scope)
 
 
 def _is_copied(target: ast.Attribute, value: ast.expr, scope: Scope, file: PythonFile) -> bool:
@@ -263,13 +189,8 @@ def _is_put_back(target: ast.Attribute, value: ast.expr, file: PythonFile) -> bo
     if to is None or kept is None or len(kept) != 2 or kept[0] != "self":
         return False
     names = (target.attr, target.attr.replace("recompute_", "activations_checkpoint_"))
-    keeps = sets_none = False
-    for node, _, scope in file.python.near(re.compile(rf"\bself\.{re.escape(kept[1])}\b|\.{target.attr}\b")):
-        for other, given in _assignments(node, scope, file):
-            path = path_of(other)
-            keeps = keeps or (path == kept and isinstance(given, ast.Attribute) and given.attr in names)
-            sets_none = sets_none or (path == to and isinstance(given, ast.Constant) and given.value is None)
-    return keeps and sets_none
+    keeps = any(isinstance(given, ast.Attribute) and given.attr in names for given in file.assigned.get(kept, ()))
+    return keeps and any(isinstance(given, ast.Constant) and given.value is None for given in file.assigned.get(to, ()))
 
 
 #: What a program imports that describes a training with objects which are only made when it begins.

@@ -3,8 +3,6 @@
 Modules are imported on demand: a run without findings imports few of them.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 from types import ModuleType

@@ -1,10 +1,15 @@
-"""Whether a function validates a value before or after it puts it into a configuration."""
+"""Whether a function validates a value before or after it puts it into a configuration.
+
+A function may have a thousand assignments and as many checks (a chain of ``elif`` has), so it is read once, and what is
+asked of an assignment is looked up: by the chains of names (``config.method``) that occur in checks.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeAlias
 
 from ..sources.python.query import Names, Path, last_name, names_in, path_of, unwrapped
 from ..sources.python.tree import Scope
@@ -12,6 +17,9 @@ from ..sources.python.tree import Scope
 #: What a training begins with: Megatron-Bridge validates the configuration that it is given (below
 #: src/megatron/bridge/training: pretrain.py#L75, finetune.py#L54, config.py#L1401 and #L2032, at 067f987df).
 _BEGINS = frozenset({"pretrain", "finetune"})
+
+#: A place in the text: the line, and the offset in it.
+_Place: TypeAlias = "tuple[int, int]"
 
 #: Functions and methods that validate what they are given or called on, and those whose names say so.
 _VALIDATORS = frozenset({"finalize", "validate", "__post_init__", "apply_overrides_and_finalize"})
@@ -40,186 +48,326 @@ def is_validator(call: ast.Call, more: tuple[str, ...]) -> bool:
     return name in _VALIDATORS or name in more or _VALIDATES.fullmatch(name) is not None
 
 
-def finalized_later(target: ast.Attribute, scope: Scope, names: Names, more: tuple[str, ...]) -> bool:
-    """Whether a method of the configuration itself is called after an assignment to it, one that validates it all.
-
-    A function that is merely called ``validate_...`` does not do: it may look at anything.
-    """
-    roots = _related(target, scope, names)
-    place = (target.end_lineno or 0, target.end_col_offset or 0)
-    return any(
-        isinstance(node, ast.Call)
-        and (node.end_lineno or 0, node.end_col_offset or 0) > place
-        and last_name(node.func) in {*_VALIDATORS, *more}
-        and not names_in(node.func).isdisjoint(roots)
-        for node in names.own(scope)
-    )
-
-
-def validated_later(target: ast.Attribute, scope: Scope, names: Names, more: tuple[str, ...]) -> bool:
-    """Whether something after an assignment validates the configuration that it was made to.
-
-    That is a validator called on the configuration, or with it, or on what it is a part of; or a new configuration that
-    is made from it.
-    """
-    roots = _related(target, scope, names)
-    place = (target.end_lineno or 0, target.end_col_offset or 0)
-    for node in names.own(scope):
-        if not isinstance(node, ast.Call) or (node.end_lineno or 0, node.end_col_offset or 0) <= place:
-            continue
-        given = {name for argument in (*node.args, *node.keywords) for name in names_in(argument)}
-        if is_validator(node, more):
-            called_on = names_in(node.func)
-            if (called_on | given) & roots or ("self" in roots and "super" in called_on):
-                return True
-        elif given & roots and (_makes_configuration(node.func) or last_name(node.func) in _BEGINS):
-            return True
-    return False
-
-
 def _makes_configuration(function: ast.expr) -> bool:
     if isinstance(function, ast.Call):
         return last_name(function.func) == "type"
     return last_name(function) == "__class__" or _CONFIGURATION.fullmatch(last_name(function)) is not None
 
 
-def _related(target: ast.Attribute, scope: Scope, names: Names) -> set[str]:
-    """The variables that hold the configuration, or what it is a part of, or a part of the same."""
-    path = path_of(target)
-    roots = {path[0], names.expanded(path, scope)[0]} if path else names_in(target)
-    for node in names.own(scope):
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            source = path_of(node.value)
-            if source is not None and source[0] in roots and len(source) == 1:
-                roots.add(node.targets[0].id)
-    return roots
+class _Known(NamedTuple):
+    """What is known of a value.
+
+    That is the chains that stand for it or its items, and the variables that hold what is wrong with it, so that being
+    true is the verdict; each of these as a chain of one name.
+    """
+
+    paths: frozenset[Path]
+    verdicts: frozenset[Path]
+
+    def is_in(self, node: ast.AST) -> bool:
+        """Whether an expression mentions it, and not only its length or type."""
+        return any(path_of(inner) in self.paths for inner in _parts(node))
+
+    def is_asked(self, test: ast.expr) -> bool:
+        """Whether a test is about what the value is, and not only whether there is one or of which type."""
+        return any(
+            (node.id,) in self.verdicts if isinstance(node, ast.Name) else any(map(self.is_in, _asking(node)))
+            for node in ast.walk(test)
+        )
+
+    def is_told(self, test: ast.expr, *, right: bool) -> bool:
+        """Whether the truth of a test tells that the value is ``right``, or wrong where it is not."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return self.is_told(test.operand, right=not right)
+        if isinstance(test, ast.BoolOp):
+            every = all if right and isinstance(test.op, ast.Or) else any
+            return every(self.is_told(value, right=right) for value in test.values)
+        if not isinstance(test, ast.Compare) or len(test.ops) > 1:
+            return self.is_asked(test)
+        operator, left, other = test.ops[0], test.left, test.comparators[0]
+        if isinstance(operator, (ast.In, ast.NotIn)):
+            return right == isinstance(operator, ast.In) and self.is_in(left) and not _is_nothing(other)
+        if isinstance(operator, (ast.Eq, ast.NotEq)):
+            one = self.is_in(left) != self.is_in(other)
+            return one and right == isinstance(operator, ast.Eq) and not (_is_nothing(left) or _is_nothing(other))
+        return self.is_asked(test)
 
 
-class Checks:
-    """What a scope checks, and gives up on when it is wrong.
+class _Outcome(NamedTuple):
+    """Where no wrong value is assigned."""
+
+    #: Everywhere.
+    always: bool = False
+    #: From one place to another, where only right values get.
+    within: tuple[tuple[_Place, _Place], ...] = ()
+    #: Behind these places, where wrong values leave.
+    behind: tuple[_Place, ...] = ()
+
+    def holds(self, place: _Place) -> bool:
+        """Whether it holds for an assignment there."""
+        return (
+            self.always
+            or any(start < place for start in self.behind)
+            or any(start <= place < end for start, end in self.within)
+        )
+
+
+class _Check:
+    """A statement or a call that may check a value.
+
+    Args:
+        node: an ``assert``, ``if`` or ``match``, or the call of a validator.
+        raising: what raises, of every ``if`` of the scope.
+    """
+
+    def __init__(self, node: ast.Assert | ast.If | ast.Match | ast.Call, raising: set[ast.AST]) -> None:
+        self._node = node
+        self._raising = raising
+        self._outcomes: dict[_Known, _Outcome] = {}
+        asked: list[ast.expr] = node.args if isinstance(node, ast.Call) else [_subject(node)]
+        found = {path_of(inner) for expression in asked for inner in ast.walk(expression)}
+        if isinstance(node, ast.If):
+            found.update(_replaced(node.body), _replaced(node.orelse))
+        elif isinstance(node, ast.Match):
+            found.update(*(_replaced(case.body) for case in node.cases))
+        #: The chains that it looks at or replaces.
+        self.paths: frozenset[Path] = frozenset(path for path in found if path is not None)
+
+    def outcome(self, known: _Known) -> _Outcome:
+        """What it means for a value."""
+        here = _Known(self.paths & known.paths, self.paths & known.verdicts)
+        if here not in self._outcomes:
+            self._outcomes[here] = self._outcome(here)
+        return self._outcomes[here]
+
+    def _outcome(self, known: _Known) -> _Outcome:
+        node = self._node
+        if isinstance(node, ast.Call):
+            return _Outcome(any(map(known.is_in, node.args)))
+        if isinstance(node, ast.Assert):
+            return _Outcome(known.is_asked(node.test))
+        if isinstance(node, ast.Match):
+            if not known.is_in(node.subject):
+                return _Outcome()
+            if any(_raises(case.body, self._raising) for case in node.cases):
+                return _Outcome(True)
+            named = [case.body for case in node.cases if not _is_wildcard(case)]
+            others = [case.body for case in node.cases if _is_wildcard(case)]
+            return _left(known, named, others)
+        if known.is_asked(node.test) and (_raises(node.body, self._raising) or _raises(node.orelse, self._raising)):
+            return _Outcome(True)
+        outcomes = []
+        if known.is_told(node.test, right=True):
+            outcomes.append(_left(known, [node.body], [node.orelse]))
+        if known.is_told(node.test, right=False):
+            outcomes.append(_left(known, [node.orelse], [node.body]))
+        return _all_of(outcomes)
+
+
+def _left(known: _Known, right: list[list[ast.stmt]], wrong: list[list[ast.stmt]]) -> _Outcome:
+    """Where no wrong value is assigned, given what is done for right values and for wrong ones.
+
+    That is among what is done for right values only; and where a wrong one is left behind before the assignment, or
+    replaced by a constant.
+    """
+    return _Outcome(
+        any(not known.paths.isdisjoint(_replaced(body)) for body in wrong),
+        tuple((_start_of(body[0]), _end_of(body[-1])) for body in right if body),
+        tuple(_start_of(body[0]) for body in wrong if _leaves(body)),
+    )
+
+
+def _all_of(outcomes: Iterable[_Outcome]) -> _Outcome:
+    """Where one of them holds."""
+    within: dict[tuple[_Place, _Place], None] = {}
+    behind: set[_Place] = set()
+    for outcome in outcomes:
+        if outcome.always:
+            return outcome
+        within.update(dict.fromkeys(outcome.within))
+        behind.update(outcome.behind)
+    return _Outcome(False, tuple(within), (min(behind),) if behind else ())
+
+
+class Validation:
+    """What one scope validates.
 
     Args:
         scope: the function or module.
-        value: the value that is to be checked.
-        target: what it is assigned to.
         names: what variables stand for.
         more: further names of validators.
     """
 
-    def __init__(
-        self, scope: Scope, value: ast.expr, target: ast.Attribute, names: Names, more: tuple[str, ...]
-    ) -> None:
+    def __init__(self, scope: Scope, names: Names, more: tuple[str, ...]) -> None:
         self._scope = scope
-        self._target = target
         self._names = names
         self._more = more
-        self._paths: set[Path] = set()
-        #: Variables that hold what is wrong with the value, so that being true is the verdict.
-        self._verdicts: set[str] = set()
-        for path in (*_paths(unwrapped(value)), *_paths(target)):
-            self._paths.update((path, names.expanded(path, scope)))
-        self._follow()
+        #: By variable, the variables that are set to it.
+        self._aliases: dict[str, list[str]] = {}
+        #: By variable, where the last call ends that finalizes it, that validates it or makes a configuration of it,
+        #: and where the last one ends that validates what a class extends.
+        self._finalized: dict[str, _Place] = {}
+        self._validated: dict[str, _Place] = {}
+        self._super: _Place = (0, 0)
+        #: By chain, the variables that stand for it or its items, and those that hold what a test says of it; by
+        #: variable, those that hold what it holds of that.
+        self._standing: dict[Path, list[str]] = {}
+        self._judging: dict[Path, list[str]] = {}
+        self._passing: dict[Path, list[str]] = {}
+        #: By chain, the checks in which it occurs.
+        self._checks: dict[Path, list[_Check]] = {}
+        self._outcomes: dict[frozenset[Path], _Outcome] = {}
+        own = names.own(scope)
+        raising: set[ast.AST] = set()
+        for node in reversed(own):  # what stands in an if is read before it
+            if isinstance(node, ast.If) and (_raises(node.body, raising) or _raises(node.orelse, raising)):
+                raising.add(node)
+        for node in own:
+            self._read(node, raising)
 
-    def any(self) -> bool:
-        """Whether the scope checks the value."""
-        return any(map(self._is_check, self._names.own(self._scope)))
+    def _read(self, node: ast.AST, raising: set[ast.AST]) -> None:
+        if isinstance(node, ast.Call):
+            self._read_call(node)
+        elif isinstance(node, (ast.Assign, ast.NamedExpr)):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            if isinstance(target, ast.Name):
+                self._read_assignment(target.id, node)
+        elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
+            for path in _chains(_parts(node.iter)):
+                self._standing.setdefault(path, []).extend(names_in(node.target))
+        is_validating = isinstance(node, ast.Call) and is_validator(node, self._more)
+        if is_validating or isinstance(node, (ast.Assert, ast.If, ast.Match)):
+            check = _Check(node, raising)  # type: ignore[arg-type]
+            for path in check.paths:
+                self._checks.setdefault(path, []).append(check)
 
-    def _is_check(self, node: ast.AST) -> bool:
-        if isinstance(node, ast.Assert):
-            return self._asks(node.test)
-        if isinstance(node, ast.If):
-            if self._asks(node.test) and (_raises(node.body) or _raises(node.orelse)):
-                return True
-            return (self._tells(node.test, right=True) and self._is_left(node.body, node.orelse)) or (
-                self._tells(node.test, right=False) and self._is_left(node.orelse, node.body)
-            )
-        if isinstance(node, ast.Match):
-            named = [statement for case in node.cases if not _is_wildcard(case) for statement in case.body]
-            others = [statement for case in node.cases if _is_wildcard(case) for statement in case.body]
-            raises = any(_raises(case.body) for case in node.cases)
-            return self._mentions(node.subject) and (raises or self._is_left(named, others))
-        if isinstance(node, ast.Call) and is_validator(node, self._more):
-            return any(map(self._mentions, node.args))
-        return False
+    def _read_call(self, call: ast.Call) -> None:
+        given = {name for argument in (*call.args, *call.keywords) for name in names_in(argument)}
+        called_on = names_in(call.func)
+        end = _end_of(call)
+        if last_name(call.func) in {*_VALIDATORS, *self._more}:
+            _note(self._finalized, called_on, end)
+        if is_validator(call, self._more):
+            _note(self._validated, called_on | given, end)
+            if "super" in called_on:
+                self._super = max(self._super, end)
+        elif _makes_configuration(call.func) or last_name(call.func) in _BEGINS:
+            _note(self._validated, given, end)
 
-    def _is_left(self, right: list[ast.stmt], wrong: list[ast.stmt]) -> bool:
-        """Whether no wrong value is assigned, given what happens to a right and to a wrong one.
+    def _read_assignment(self, name: str, node: ast.Assign | ast.NamedExpr) -> None:
+        source = path_of(node.value)
+        if isinstance(node, ast.Assign) and source is not None and len(source) == 1:
+            self._aliases.setdefault(source[0], []).append(name)
+        path = path_of(unwrapped(node.value))
+        if path is not None:
+            for one in {path, self._names.expanded(path, self._scope)}:
+                self._standing.setdefault(one, []).append(name)
+            return
+        asking = (part for inner in ast.walk(node.value) for part in _asking(inner))
+        for one in {one for part in asking for one in _chains(_parts(part))}:
+            self._judging.setdefault(one, []).append(name)
+        for other in names_in(node.value):
+            self._passing.setdefault((other,), []).append(name)
 
-        That is where the assignment is among what is done for right values only, or where a wrong one is left behind
-        before the assignment, or replaced.
+    def finalizes(self, target: ast.Attribute) -> bool:
+        """Whether a method of the configuration itself is called after an assignment to it, one that validates it all.
+
+        A function that is merely called ``validate_...`` does not do: it may look at anything.
         """
-        return self._is_below(right) or self._is_replaced(wrong) or (self._is_before(wrong) and _leaves(wrong))
+        place = _end_of(target)
+        return any(self._finalized.get(root, place) > place for root in self._related(target))
 
-    def _is_below(self, body: list[ast.stmt]) -> bool:
-        return any(node is self._target for statement in body for node in ast.walk(statement))
+    def validates(self, target: ast.Attribute) -> bool:
+        """Whether something after an assignment validates the configuration that it was made to.
 
-    def _is_before(self, body: list[ast.stmt]) -> bool:
-        return bool(body) and (body[0].lineno, body[0].col_offset) < (self._target.lineno, self._target.col_offset)
+        That is a validator called on the configuration, or with it, or on what it is a part of; or a new configuration
+        that is made from it.
+        """
+        roots, place = self._related(target), _end_of(target)
+        if "self" in roots and self._super > place:
+            return True
+        return any(self._validated.get(root, place) > place for root in roots)
 
-    def _is_replaced(self, body: list[ast.stmt]) -> bool:
-        """Whether a wrong value is replaced by a constant."""
-        return any(
-            isinstance(statement, ast.Assign)
-            and isinstance(statement.value, (ast.Constant, ast.List))
-            and any(path_of(target) in self._paths for target in statement.targets)
-            for statement in body
-        )
+    def checks(self, value: ast.expr, target: ast.Attribute) -> bool:
+        """Whether the scope checks a value that it assigns to ``target``, and gives up on it when it is wrong."""
+        paths = {*_paths(unwrapped(value)), *_paths(target)}
+        first = frozenset((*paths, *(self._names.expanded(path, self._scope) for path in paths)))
+        if first not in self._outcomes:
+            known = self._known(first)
+            asked = {id(check): check for path in frozenset().union(*known) for check in self._checks.get(path, ())}
+            self._outcomes[first] = _all_of(check.outcome(known) for check in asked.values())
+        return self._outcomes[first].holds(_start_of(target))
 
-    def _follow(self) -> None:
-        """Add the variables that stand for the value, its items, or what is wrong with it."""
-        for _ in range(3):
-            for node in self._names.own(self._scope):
-                if isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)) and self._mentions(node.iter):
-                    self._paths.update((name,) for name in names_in(node.target))
-                elif isinstance(node, (ast.Assign, ast.NamedExpr)):
-                    target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-                    if isinstance(target, ast.Name):
-                        self._follow_assignment(target.id, node.value)
+    def _related(self, target: ast.Attribute) -> set[str]:
+        """The variables that hold the configuration, or what it is a part of, or a part of the same."""
+        path = path_of(target)
+        roots = {path[0], self._names.expanded(path, self._scope)[0]} if path else names_in(target)
+        waiting = list(roots)
+        while waiting:
+            new = [alias for alias in self._aliases.get(waiting.pop(), ()) if alias not in roots]
+            roots.update(new)
+            waiting.extend(new)
+        return roots
 
-    def _follow_assignment(self, name: str, value: ast.expr) -> None:
-        path = path_of(unwrapped(value))
-        if path is None:
-            if self._asks(value):
-                self._verdicts.add(name)
-        elif path in self._paths or self._names.expanded(path, self._scope) in self._paths:
-            self._paths.add((name,))
+    def _known(self, first: frozenset[Path]) -> _Known:
+        """What is known of a value that some chains stand for."""
+        paths = _reached(first, self._standing)
+        judging = {(name,) for path in paths for name in self._judging.get(path, ())}
+        return _Known(frozenset(paths), frozenset(_reached(judging, self._passing)))
 
-    def _asks(self, test: ast.expr) -> bool:
-        """Whether a test is about what the value is, and not only whether there is one or of which type."""
-        for node in ast.walk(test):
-            if isinstance(node, ast.Compare):
-                operands = [node.left, *node.comparators]
-                kinds = all(isinstance(operator, _MEMBERSHIP) for operator in node.ops)
-                if kinds and not any(map(_is_none, operands)) and any(map(self._mentions, operands)):
-                    return True
-            elif (isinstance(node, ast.Call) and last_name(node.func) in _SET_METHODS) or (
-                isinstance(node, ast.BinOp) and isinstance(node.op, _SET_OPERATORS)
-            ):
-                if self._mentions(node):
-                    return True
-            elif isinstance(node, ast.Name) and node.id in self._verdicts:
-                return True
-        return False
 
-    def _tells(self, test: ast.expr, *, right: bool) -> bool:
-        """Whether the truth of a test tells that the value is ``right``, or wrong where it is not."""
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            return self._tells(test.operand, right=not right)
-        if isinstance(test, ast.BoolOp):
-            every = all if right and isinstance(test.op, ast.Or) else any
-            return every(self._tells(value, right=right) for value in test.values)
-        if not isinstance(test, ast.Compare) or len(test.ops) > 1:
-            return self._asks(test)
-        operator, left, other = test.ops[0], test.left, test.comparators[0]
-        if isinstance(operator, (ast.In, ast.NotIn)):
-            return right == isinstance(operator, ast.In) and self._mentions(left) and not _is_nothing(other)
-        if isinstance(operator, (ast.Eq, ast.NotEq)):
-            one = self._mentions(left) != self._mentions(other)
-            return one and right == isinstance(operator, ast.Eq) and not (_is_nothing(left) or _is_nothing(other))
-        return self._asks(test)
+def _reached(first: Iterable[Path], further: dict[Path, list[str]]) -> set[Path]:
+    """Chains, the variables that one leads to, the variables that these lead to, and so on."""
+    found = set(first)
+    waiting = list(found)
+    while waiting:
+        new = {(name,) for name in further.get(waiting.pop(), ())} - found
+        found |= new
+        waiting.extend(new)
+    return found
 
-    def _mentions(self, node: ast.AST) -> bool:
-        return any(path_of(inner) in self._paths for inner in _parts(node))
+
+def _note(last: dict[str, _Place], names: Iterable[str], place: _Place) -> None:
+    for name in names:
+        last[name] = max(last.get(name, place), place)
+
+
+def _start_of(node: ast.AST) -> _Place:
+    return node.lineno, node.col_offset  # type: ignore[attr-defined]
+
+
+def _end_of(node: ast.AST) -> _Place:
+    return node.end_lineno or 0, node.end_col_offset or 0  # type: ignore[attr-defined]
+
+
+def _subject(node: ast.Assert | ast.If | ast.Match) -> ast.expr:
+    return node.subject if isinstance(node, ast.Match) else node.test
+
+
+def _chains(nodes: Iterable[ast.AST]) -> set[Path]:
+    return {path for path in map(path_of, nodes) if path is not None}
+
+
+def _asking(node: ast.AST) -> list[ast.expr]:
+    """What is asked what it is, where ``node`` is a comparison or a question of sets; empty where it is none."""
+    if isinstance(node, ast.Compare):
+        operands = [node.left, *node.comparators]
+        kinds = all(isinstance(operator, _MEMBERSHIP) for operator in node.ops)
+        return operands if kinds and not any(map(_is_none, operands)) else []
+    asks = (isinstance(node, ast.Call) and last_name(node.func) in _SET_METHODS) or (
+        isinstance(node, ast.BinOp) and isinstance(node.op, _SET_OPERATORS)
+    )
+    return [node] if asks else []  # type: ignore[list-item]
+
+
+def _replaced(body: list[ast.stmt]) -> set[Path]:
+    """What is replaced by a constant."""
+    return _chains(
+        target
+        for statement in body
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, (ast.Constant, ast.List))
+        for target in statement.targets
+    )
 
 
 def _paths(node: ast.AST) -> Iterator[Path]:
@@ -265,12 +413,12 @@ def _leaves(body: list[ast.stmt]) -> bool:
     return any(isinstance(statement, (ast.Return, ast.Continue)) for statement in body)
 
 
-def _raises(body: list[ast.stmt]) -> bool:
+def _raises(body: list[ast.stmt], raising: set[ast.AST]) -> bool:
+    """Whether it raises, or the rest of a chain of ``elif`` does."""
     for statement in body:
         if isinstance(statement, ast.Raise):
             return True
         call = statement.value if isinstance(statement, ast.Expr) else None
         if isinstance(call, ast.Call) and last_name(call.func) in _ENDS:
             return True
-    # the rest of a chain of elif
-    return len(body) == 1 and isinstance(body[0], ast.If) and (_raises(body[0].body) or _raises(body[0].orelse))
+    return len(body) == 1 and body[0] in raising

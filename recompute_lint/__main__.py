@@ -2,7 +2,7 @@
 
 import sys
 
-from .hooks.cli import main
+from .hooks.cli import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run())

@@ -1,7 +1,5 @@
 """Choose the contract to lint with: the one requested, the one that the project uses, or the newest."""
 
-from __future__ import annotations
-
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -77,7 +75,7 @@ def _newest(root: str) -> Choice:
     return Choice(store.load(store.releases()[-1]), "the newest release known", assumed=True)
 
 
-def _follow(hint: Hint, cache: bool) -> Choice | None:
+def _follow(hint: "Hint", cache: bool) -> Choice | None:
     """The contract that a hint leads to, if one is known."""
     if hint.absent:
         newest = store.load(store.releases()[-1])

@@ -1,7 +1,5 @@
 """The contract of one release: the JSON Schema of what its ``TransformerConfig`` accepts, for recomputation."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -56,7 +54,7 @@ class Contract:
     def __hash__(self) -> int:
         return hash((self.version, self.stands_in))
 
-    def ahead(self) -> Contract:
+    def ahead(self) -> "Contract":
         """The same, standing in for a source tree that may be ahead of it."""
         return Contract(self.version, self.schema, stands_in=True)
 

@@ -1,7 +1,5 @@
 """Which Megatron-Core a project uses, as its files tell it. Nothing is imported or run."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import stat
-import tempfile
 from typing import Any, NamedTuple
 
 from .contract import Contract
@@ -162,6 +161,8 @@ _MOST_KEPT = 64
 
 def _save(place: str, kept: dict[str, Any]) -> None:
     """Keep it if that can be done; the next run derives it again if not."""
+    import tempfile  # takes longer to import than a contract to load
+
     content = json.dumps(kept).encode()
     try:
         descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(place))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
-from .gitignore import Ignore, ignored, ignores_above
+if TYPE_CHECKING:
+    from .gitignore import Ignore
+
 
 #: The kind of a file by its ending. Others are not looked into when a folder is walked.
 _KINDS = {
@@ -15,6 +17,7 @@ _KINDS = {
     ".yml": "yaml",
     ".py": "python",
     ".pyi": "python",
+    ".json": "json",
     ".bash": "script",
     ".dockerfile": "dockerfile",
     ".ipynb": "notebook",
@@ -53,14 +56,17 @@ _NOT_WALKED = frozenset({"markdown", "template"})
 TEMPLATES = (".in", ".j2", ".jinja", ".jinja2", ".template", ".tmpl", ".tpl")
 
 #: How the lines of a script begin, and those of Python.
-_SCRIPT = re.compile(
+_SCRIPT = (
     rb"#SBATCH|#PBS|#BSUB|#\$ |export |source |set -|cd |srun |sbatch |torchrun |python[\d.]* |[A-Za-z_]\w*=\S"
     rb"|[\w./-]+ [^:]*\\$"
 )
-_PYTHON_LINES = re.compile(rb"(?:import |from [\w.]+ import |def |class |@\w)")
+_PYTHON_LINES = rb"(?:import |from [\w.]+ import |def |class |@\w)"
+
+#: JSON that is larger, in bytes, holds data and no configuration; only who names it alone gets it read.
+_LARGEST_JSON = 2**20
 
 #: The first line of a program.
-_INTERPRETER = re.compile(rb"#![^\n]*?\b(python|bash|zsh|ksh|sh)[\d.]*(?:\s|$)")
+_INTERPRETER = rb"#![^\n]*?\b(python|bash|zsh|ksh|sh)[\d.]*(?:\s|$)"
 
 #: Folders that hold no sources of the project, as ruff and others have them. Hidden ones are skipped besides.
 SKIPPED = frozenset(
@@ -78,23 +84,32 @@ def walk(paths: list[str], excluded: Callable[[str], bool], *, force_exclude: bo
     Args:
         paths: files and folders.
         excluded: whether a path is excluded by an option.
-        force_exclude: whether that holds for files named by themselves, too.
+        force_exclude: whether that holds for files named by themselves, too; as a hook's are, which names whatever
+            was changed, data included.
     """
     seen: set[str] = set()
     for path in paths:
         path = os.path.normpath(path)
         if not os.path.isdir(path):
-            if path not in seen and not (force_exclude and excluded(path)):
+            if path not in seen and not (force_exclude and (excluded(path) or _is_data(path))):
                 seen.add(path)
                 yield path
             continue
-        for file in _below(path, excluded, ignores_above(path), {os.path.realpath(path)}):
+        from .gitignore import ignores_above  # not needed for the files that a hook is given
+
+        below = _below(path, excluded, ignores_above(path), {os.path.realpath(path)})
+        if len(paths) == 1:  # no need to remember a hundred thousand
+            yield from below
+            return
+        for file in below:
             if file not in seen:
                 seen.add(file)
                 yield file
 
 
 def _below(folder: str, excluded: Callable[[str], bool], ignores: list[Ignore], visited: set[str]) -> Iterator[str]:
+    from .gitignore import Ignore, ignored
+
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
@@ -114,7 +129,7 @@ def _below(folder: str, excluded: Callable[[str], bool], ignores: list[Ignore], 
         if excluded(path) or ignored(ignores, path, is_folder):
             continue
         if not is_folder:
-            if entry.is_file():
+            if entry.is_file() and not _is_data(path):
                 yield path
             continue
         if entry.is_symlink():
@@ -124,6 +139,16 @@ def _below(folder: str, excluded: Callable[[str], bool], ignores: list[Ignore], 
             yield from _below(path, excluded, ignores, visited | {real})
         else:
             yield from _below(path, excluded, ignores, visited)
+
+
+def _is_data(path: str) -> bool:
+    """Whether a file is JSON that is too large for a configuration."""
+    if not path.endswith(".json"):
+        return False
+    try:
+        return os.stat(path).st_size > _LARGEST_JSON
+    except OSError:
+        return False
 
 
 def kind_of(path: str, content: bytes = b"") -> str:
@@ -150,12 +175,12 @@ def is_told(path: str) -> bool:
 
 def _kind_by_content(content: bytes) -> str:
     if content.startswith(b"#!"):
-        match = _INTERPRETER.match(content)
+        match = re.match(_INTERPRETER, content)
         return "other" if match is None else "python" if match[1] == b"python" else "script"
     for line in content.split(b"\n", 60)[:60]:
-        if _SCRIPT.match(line):
+        if re.match(_SCRIPT, line):
             return "script"
-        if _PYTHON_LINES.match(line):
+        if re.match(_PYTHON_LINES, line):
             return "python"
     return ""
 
@@ -164,6 +189,8 @@ def matches_any(path: str, patterns: tuple[str, ...], root: str = "") -> bool:
     """Whether a glob matches the path, relative to ``root``, or its last part, or a folder above it."""
     if not patterns:
         return False
+    from fnmatch import fnmatchcase
+
     relative = os.path.relpath(path, root or ".").replace(os.sep, "/")
     parts = relative.split("/")
     prefixes = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]

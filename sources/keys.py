@@ -73,6 +73,8 @@ _WORD = WORD.encode()
 _OTHER_WORD = b"p" + _WORD
 _SWITCH = SWITCH.encode()
 _MODULES = tuple(name.encode() for name in names.MODULES)
+#: The modules that are no words of their own.
+_TELLING = tuple(name for name in _MODULES if b"_" in name)
 
 
 def concerns(
@@ -109,14 +111,11 @@ def _lists_modules(data: bytes, modules: Callable[[], Iterable[str]], *, in_comm
     """Whether a text names two modules at least, or one with an underscore in Python that speaks of recomputation."""
     lower = data.lower()
     speaks = lower.count(_WORD) > lower.count(_OTHER_WORD)
-    known = tuple(name.encode() for name in modules()) if speaks else _MODULES
-    named = [name for name in known if name in data]
-    if not in_comments:
-        telling = sum(b"_" in name for name in named)
-        if telling > 1 or (telling and speaks):
-            return True
-        if not speaks:
-            return False
+    if not speaks and not in_comments:
+        return sum(name in data for name in _TELLING) > 1
+    named = [name for name in (map(str.encode, modules()) if speaks else _MODULES) if name in data]
+    if not in_comments and any(b"_" in name for name in named):
+        return True
     if len(named) < 2:
         return False
     text = b"\n".join(re.findall(rb"#[^\n]*", data)) if in_comments else data

@@ -1,17 +1,22 @@
 """What flows from the files to the rules and on to the report: spans, settings, sites, findings.
 
 These are named tuples and not dataclasses: both are frozen and compact, but importing ``dataclasses`` alone takes as
-long as starting Python does, and a pre-commit hook is mostly start-up.
+long as starting Python does, and a pre-commit hook is mostly start-up. Where they are declared, here and in every
+module that a run on a recipe imports, annotations are not postponed (``from __future__ import annotations``) and name
+nothing that is not there yet: NamedTuple compiles those that are text, and the first text that Python compiles makes it
+build all classes of ``ast``.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from .python.rewriting import Rewrite
+
+    Below: TypeAlias = "Setting"
+else:
+    Rewrite = Below = object
 
 
 class Span(NamedTuple):
@@ -53,7 +58,7 @@ class Setting(NamedTuple):
     #: Where each item of a list value stands; empty when the items have no place of their own.
     items: tuple[Span, ...] = ()
     #: The setting of a parent that this one replaces.
-    replaces: Setting | None = None
+    replaces: Below | None = None
     #: Whether the value is written as an interpolation or a variable, so that its text is not its value.
     computed: bool = False
 

@@ -62,11 +62,12 @@ class Document:
         """
         if isinstance(self._decoded, Finding):
             return self._decoded
-        if next(islice(_TOKEN.finditer(self._decoded), _MOST_TOKENS, None), None) is not None:
+        text = self._decoded
+        if len(text) > _MOST_TOKENS and next(islice(re.finditer(_TOKEN, text), _MOST_TOKENS, None), None) is not None:
             raise TooMuch(f"has more than {_MOST_TOKENS:,} tokens")
         from .python.tree import parse
 
-        return parse(self.path, self._decoded)
+        return parse(self.path, text)
 
     @property
     def text(self) -> str:
@@ -107,7 +108,7 @@ def hides_settings(problem: Finding) -> bool:
 
 #: A tree takes up to a kilobyte a token. The longest file known with recompute settings has some 50,000 of them.
 _MOST_TOKENS = 300_000
-_TOKEN = re.compile(r"\w+|[^\s\w]")
+_TOKEN = r"\w+|[^\s\w]"
 
 #: A recipe's ancestors are a dozen, and the longest line of them five.
 _MOST_FOLLOWED = 1000

@@ -35,6 +35,7 @@ _LITERAL = rf"(?![\"']?\$){_VALUE}"
 _FLAG = rf"--(?P<flag>{_DASHED})(?:=|[ \t]+){_LITERAL}"
 _OVERRIDE = rf"(?<![\w.])[+]*[A-Za-z_][\w@/-]*(?:\.[\w@/-]+)*\.(?P<override>{_NAMES})={_LITERAL}"
 _PATTERNS = {
+    "json": re.compile(_KEYED, re.MULTILINE | re.IGNORECASE),
     "yaml": re.compile(_KEYED, re.MULTILINE | re.IGNORECASE),
     "script": re.compile(f"{_FLAG}|{_OVERRIDE}", re.IGNORECASE),
 }
@@ -58,7 +59,7 @@ def unread(path: str, text: str, kind: str, sites: Iterable[Site]) -> Iterator[U
     if kind == "python":
         return
     pattern = _PATTERNS.get(kind, _ANY)
-    reason = {"yaml": FRAMEWORK, "toml": FRAMEWORK, "script": COMMAND}.get(kind, KIND)
+    reason = {"json": FRAMEWORK, "yaml": FRAMEWORK, "toml": FRAMEWORK, "script": COMMAND}.get(kind, KIND)
     read = {span.line for site in sites for span in _places(site) if span.path == path}
     starts = line_starts(text)
     count = 0
@@ -67,7 +68,7 @@ def unread(path: str, text: str, kind: str, sites: Iterable[Site]) -> Iterator[U
         line = bisect_right(starts, start)
         begins = starts[line - 1]
         stops = starts[line] if line < len(starts) else len(text)
-        if line in read or (kind != "yaml" and _TALK.search(text[begins:stops])):
+        if line in read or (kind not in ("json", "yaml") and _TALK.search(text[begins:stops])):
             continue
         if text[begins:start].lstrip().startswith("#"):
             continue

@@ -23,7 +23,7 @@ policy:
     recompute_modules: [mlpp]
 """
 #: Recompute settings in a file that no dialect recognizes.
-STRANGE = "actor:\n  training:\n    recompute_granularity: ful\n"
+STRANGE = "data:\n  config.yaml: |\n    recompute_granularity: ful\n"
 
 
 def test_lint_text():

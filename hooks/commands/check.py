@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from ...lint_rules.registry import RULES
 from ...schemas import store
@@ -27,6 +27,9 @@ from .common import (
     write_as_it_is,
     write_error,
 )
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -84,6 +87,8 @@ def run(namespace: argparse.Namespace) -> int:
     except OSError as error:
         return fail(UsageError(f"{error.filename}: cannot be written: {reason_of(error)}"))
     source.tell()
+    if namespace.dialect and not namespace.force_exclude and not (report.sites or report.diagnostics):
+        return fail(UsageError(f"--dialect {namespace.dialect}: no recompute settings in {', '.join(source.paths)}"))
     if namespace.require_sites and (without := _without_sites(source.paths, report)):
         return fail(UsageError(f"--require-sites: no recompute configuration in {', '.join(without)}"))
     if not namespace.quiet:

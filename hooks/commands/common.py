@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...lint_rules import registry
 from ...sources.model import Finding
 from ...sources.visible import visible, visible_lines
 from ..options import Configurations, UsageError, codes, dialect, release
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def add_rule_options(parser: argparse.ArgumentParser) -> None:

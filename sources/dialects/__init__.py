@@ -8,10 +8,9 @@ A dialect is a module that turns settings into a site, whatever brought them (se
 Adding one is adding its module and its row in :data:`DIALECTS`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -23,6 +22,8 @@ from ..model import Finding, Setting, Site, Span
 if TYPE_CHECKING:  # the table is looked at for every file, YAML is loaded for those that match
     from ..reader import Document, Reader
     from ..shell.flags import Line
+else:
+    Line = object
 
 
 class Dialect(NamedTuple):
@@ -36,6 +37,8 @@ class Dialect(NamedTuple):
     kind: str = "yaml"
     #: Whether a file that is this dialect's may be another's besides.
     beside: bool = False
+    #: Whether a file of this kind may be JSON, too.
+    json: bool = False
     #: Which overrides (``a.b.key=value``) make a site of it: a regular expression for the dotted key, whose first group
     #: is the path of the site.
     overrides: str = ""
@@ -73,16 +76,18 @@ class Reading(NamedTuple):
     sites: list[Site]
     #: What keeps the file from being read as the framework reads it.
     problems: list[Finding]
+    #: Whether somebody knows whose the file is; the settings of one that has no site are then left alone on purpose.
+    claimed: bool = True
 
 
 class DialectModule(Protocol):
     """What a dialect's module offers."""
 
-    def read(self, document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
+    def read(self, document: "Document", reader: "Reader", *, forced: bool = False) -> Reading | None:
         """Read the file, or return None when it is not one of this framework's; ``forced`` says that it is."""
         ...
 
-    def site(self, given: Given, reader: Reader) -> Site:
+    def site(self, given: Given, reader: "Reader") -> Site:
         """The site that settings make; only for dialects that have overrides or a program."""
         ...
 
@@ -107,7 +112,7 @@ _KEY = rf"\w*recompute\w*|{keys.NEARLY}|distribute_saved_activations"
 
 #: Asked in this order; the first that recognizes a file, an override or a command reads it.
 DIALECTS = (
-    Dialect("embedded", "embedded", (*_RECOMPUTE, *_OVERRIDES), _HOLDING, beside=True),
+    Dialect("embedded", "embedded", (*_RECOMPUTE, *_OVERRIDES), _HOLDING, beside=True, json=True),
     Dialect(
         "nemo-rl",
         "nemo_rl",
@@ -124,12 +129,24 @@ DIALECTS = (
         program=r"(?<![^\s/])(?:megatron|swift) (?:sft|pt|rlhf|grpo|dpo|kto|rm|gkd|export)(?!\S)",
     ),
     Dialect("areal", "areal", _RECOMPUTE, overrides=rf"((?:.*\.)?megatron)\.(?:{_KEY})"),
+    Dialect("rlinf", "rlinf", _RECOMPUTE, overrides=rf"((?:actor|critic)\.model)\.(?:{_KEY})"),
+    Dialect("skyrl", "skyrl", _RECOMPUTE, overrides=rf"((?:.*\.)?transformer_config_kwargs)\.(?:{_KEY})"),
+    Dialect("chatlearn", "chatlearn", _RECOMPUTE, overrides=rf"(models\.policy_trainer)\.(?:{_KEY})"),
+    Dialect("flagscale", "flagscale", _RECOMPUTE, overrides=rf"(train\.(?:system|model))\.(?:.*\.)?(?:{_KEY})"),
+    Dialect(
+        "mindspeed-rl",
+        "mindspeed_rl",
+        _RECOMPUTE,
+        overrides=rf"(megatron_training|(?:actor|critic|ref|reward)_config)\.(?:{_KEY})",
+    ),
+    Dialect("mindspeed-mm", "mindspeed_mm", _RECOMPUTE, json=True),
     Dialect(
         "nemo", "nemo", (b"activations_checkpoint_", b"_granularity"), overrides=r"(.+)\.activations_checkpoint_\w+"
     ),
     Dialect("megatron-bridge", "megatron_bridge", _RECOMPUTE, overrides=rf"(.+)\.(?:{_KEY})"),
     Dialect("megatron-lm", "megatron_lm", _RECOMPUTE, program=r".*"),
     Dialect("transformer-config", "transformer_config", _RECOMPUTE),
+    Dialect("generic", "generic", (*_RECOMPUTE, b"megatron_c"), json=True),
     Dialect("launch-script", "launch_script", (*_RECOMPUTE, *_OVERRIDES), "script"),
     Dialect("python-flags", "python_flags", (*_RECOMPUTE, b"activations_checkpoint_"), "python", beside=True),
     Dialect("python", "python_literals", _FIELDS, "python"),
@@ -138,14 +155,39 @@ DIALECTS = (
 NAMES = tuple(dialect.name for dialect in DIALECTS)
 
 
+#: What nearly every needle has in it. Most files hold none of these, and are told apart by so many searches.
+_STEMS = (b"recompute", b"activation", b"megatron_cfg", b"defaults")
+
+
+@cache
+def _needles(dialects: tuple[Dialect, ...]) -> dict[bytes, set[bytes]]:
+    """The needles of some dialects, by the stem that they have in them."""
+    found: dict[bytes, set[bytes]] = {}
+    for dialect in dialects:
+        for needle in dialect.needles:
+            found.setdefault(next((stem for stem in _STEMS if stem in needle), needle), set()).add(needle)
+    return found
+
+
 def candidates(data: bytes, kind: str, forced: str) -> list[Dialect]:
     """The dialects that a file with the content ``data`` may be written in, judged by its kind and bytes alone."""
-    return [
-        dialect
-        for dialect in DIALECTS
-        if kind in dialect.kind.split()
-        and (dialect.name == forced if forced else any(needle in data for needle in dialect.needles))
-    ]
+    if forced:
+        return [dialect for dialect in DIALECTS if dialect.name == forced and _may_be(dialect, kind, forced)]
+    possible = _possible(DIALECTS, kind)
+    stems = (needles for stem, needles in _needles(possible).items() if stem in data)
+    held = {needle for needles in stems for needle in needles if needle in data}
+    return [dialect for dialect in possible if not held.isdisjoint(dialect.needles)]
+
+
+@cache
+def _possible(dialects: tuple[Dialect, ...], kind: str) -> tuple[Dialect, ...]:
+    return tuple(dialect for dialect in dialects if _may_be(dialect, kind, ""))
+
+
+def _may_be(dialect: Dialect, kind: str, forced: str) -> bool:
+    """Whether a file of this kind may be a dialect's; JSON is YAML for whoever says whose it is."""
+    kinds = dialect.kind.split()
+    return kind in kinds or (kind == "json" and "yaml" in kinds and (dialect.json or bool(forced)))
 
 
 def load(dialect: Dialect) -> DialectModule:
@@ -154,19 +196,32 @@ def load(dialect: Dialect) -> DialectModule:
     return module
 
 
-def read(document: Document, reader: Reader, dialects: list[Dialect], *, forced: bool) -> Reading:
+def read(document: "Document", reader: "Reader", dialects: list[Dialect], *, forced: bool) -> Reading:
     """Read ``document`` with the first of ``dialects`` that takes it for its own."""
     sites: list[Site] = []
     problems: list[Finding] = []
+    claimed = False
     for dialect in dialects:
         reading = load(dialect).read(document, reader, forced=forced)
         if reading is None:
             continue
+        claimed = True
         sites.extend(reading.sites)
         problems.extend(reading.problems)
         if not dialect.beside:
             break
-    return Reading(sites, problems)
+    if forced:
+        sites = [site for site in sites if any(map(_is_about_recompute, site.settings))]
+    elif any(dialect.kind == "yaml" for dialect in dialects):
+        from .containers import misspelled
+
+        problems.extend(misspelled(document))
+    return Reading(sites, problems, claimed)
+
+
+def _is_about_recompute(name: str) -> bool:
+    """Whether a setting makes a mapping a site that was taken for one only because it had to be."""
+    return keys.WORD in name or name in keys.RECOMPUTE_KEYS or name.startswith("activations_checkpoint_")
 
 
 def places(keys: Iterable[str]) -> dict[str, Dialect]:

@@ -39,7 +39,7 @@ _SEVERAL = re.compile(r"\s--|\s[\w.]+=")
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """The sites of every piece."""
     kind, text = document.kind, document.text
-    if kind in ("", "yaml"):
+    if kind in ("", "json", "yaml"):
         if not _COMMAND.search(text):
             return None
         from ..embedded import yaml_scalars

@@ -17,7 +17,7 @@ from ..keys import NEARLY, RECOMPUTE_FLAGS, RECOMPUTE_KEYS, WORD, WORDLESS, spel
 from ..model import Setting, Site, Span
 from ..reader import Document, Reader
 from ..shell import makefile, sourced
-from ..shell.flags import BOOLEANS, SWITCHES, Flag, Line, Word, is_recompute, settings_of, take_apart
+from ..shell.flags import BOOLEANS, SWITCHES, Flag, Line, Word, is_recompute, settings_of, take_apart, text_of
 from ..shell.hidden import Hidden
 from ..shell.overrides import Override, override, parse
 from ..shell.sourced import Script
@@ -114,11 +114,9 @@ def _sites(
     modules = reader.modules(path)
     fields = _spread(command.fields, modules)
     words = [(_word(field, place), field.variable) for field in fields]
-    line = take_apart(words)
-    program = next((index for index, word in enumerate(line.texts) if word == "-m" or word.endswith(".py")), -1)
-    if program >= 0:  # what stands before it is for what starts it
-        behind = take_apart(words[program + 1 :])
-        line = line._replace(complete=behind.complete, hidden=behind.hidden)
+    texts = (text_of(word) for word, _ in words)
+    program = next((index for index, text in enumerate(texts) if text == "-m" or text.endswith(".py")), -1)
+    line = take_apart(words, start=program + 1)  # what stands before the program is for what starts it
     if command.is_text and not is_command_line(line, modules):
         return
     overrides = (_override(word, field) for (word, _), field in zip(words, fields, strict=True))
@@ -220,7 +218,7 @@ def _is_line(shape: str) -> bool:
 
 def _override(word: Word, field: Field) -> Override | None:
     if word.text is not None:
-        return override(word)
+        return override(word) if "." in word.text else None
     return parse(field.head, word) if "=" in field.head else None
 
 

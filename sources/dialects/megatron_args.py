@@ -5,8 +5,6 @@ Facts from NVIDIA/Megatron-LM at d98e8a64ddf3: ``megatron/training/arguments.py`
 scripts and test recipes, and for every framework that calls ``validate_args`` (Primus, slime, Pai-Megatron-Patch).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,7 +69,7 @@ def site(given: Given, dialect: str, *, spelling: str = "_") -> Site:
     layers = effective.get("cpu_offloading_num_layers")
     if isinstance(layers, int) and layers > 0:  # arguments.py#L1950
         effective["cpu_offloading"], origins["cpu_offloading"] = True, settings["cpu_offloading_num_layers"]
-    elif layers is UNKNOWN:
+    elif layers is UNKNOWN and effective.get("cpu_offloading") is not True:  # nothing turns it off again
         effective["cpu_offloading"] = UNKNOWN
     parallel = effective.get("tensor_model_parallel_size", 1 if closed else UNKNOWN)
     if parallel == 1 and effective.get("sequence_parallel") is not UNKNOWN:  # arguments.py#L1433-L1439, with a warning

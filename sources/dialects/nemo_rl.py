@@ -11,8 +11,6 @@ Facts from NVIDIA-NeMo/RL at 7ea279abfbeb:
   that ``megatron_cfg`` has.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any, NamedTuple
 

@@ -18,8 +18,6 @@ A module's or a model's file (a *preset*) is a site by itself, too, so that it c
 Closed once both files are found and understood; open otherwise, and for other trainers than the pretraining one.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from typing import Any, NamedTuple

@@ -17,13 +17,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...schemas.names import VALUES
 from ..keys import FIELDS, NEARLY, RECOMPUTE_KEYS, WORD, is_nearly
 from ..model import UNKNOWN, Setting, Site, Span
 from ..python.query import Names, Path, last_name, path_of
-from ..python.tree import KEYS, Python, Scope
+from ..python.tree import KEYS, Python, Scope, walk
 from ..reader import Document, Reader
 from ..suggest import nearest
 from . import Reading
@@ -37,6 +37,10 @@ _NOT_CONFIGURATIONS = frozenset({"args", "cls", "self"})
 
 #: Contexts in which an exception is what is wanted.
 _EXPECTS = frozenset({"raises", "assertRaises", "assertRaisesRegex", "xfail", "suppress"})
+
+
+#: What is assigned to the attributes of one object: the attribute's node and the value, by its name.
+_Assigned: TypeAlias = "dict[str, tuple[ast.expr, ast.expr]]"
 
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
@@ -85,15 +89,21 @@ class _Literals:
         self._reader = reader
         self._names = Names(python.tree)
         self._expecting: dict[Scope, bool] = {}
+        #: Whether anything in the file can wait for an exception: going through a function takes longer than a search.
+        self._may_expect = any(name in python.text for name in _EXPECTS)
 
     def sites(self) -> Iterator[Site]:
         nodes = self._python.naming(KEYS | self._misspelled)
-        parents = {node: parent for node, parent, _ in nodes}
         scopes: dict[Scope, None] = {}
-        for node, _, scope in nodes:
-            if self._expects(scope) or _is_tried(node, parents):
+        tried: set[ast.AST] = set()  # what stands in the body of a try that catches something
+        for node, parent, scope in nodes:
+            if isinstance(node, ast.Try) and node.handlers:
+                tried.update(node.body)
+            if parent in tried:
+                tried.add(node)
+            if node in tried or self._expects(scope):
                 continue
-            for name, key, value in self._single(node, parents.get(node), scope):
+            for name, key, value in self._single(node, parent, scope):
                 yield from self._dictionary({name: (key, value)}, scope)
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in self._keys:
                 scopes[scope] = None
@@ -110,9 +120,9 @@ class _Literals:
 
     def _expects(self, scope: Scope) -> bool:
         """Whether the function waits for an exception."""
-        found = self._expecting.get(scope)
+        found = self._expecting.get(scope) if self._may_expect else False
         if found is None:
-            parts = self._names.own(scope) if isinstance(scope, ast.Module) else ast.walk(scope)
+            parts = self._names.own(scope) if isinstance(scope, ast.Module) else walk(scope)
             found = any(isinstance(node, ast.Call) and last_name(node.func) in _EXPECTS for node in parts)
             self._expecting[scope] = found
         return found
@@ -148,7 +158,7 @@ class _Literals:
 
     def _class(self, node: ast.ClassDef, scope: Scope) -> Iterator[Site]:
         """The site of a class whose attributes are settings, as of a job that a launcher makes flags of."""
-        assigned = {
+        assigned: _Assigned = {
             target.id: (target, statement.value)
             for statement in node.body
             if isinstance(statement, ast.Assign)
@@ -157,9 +167,9 @@ class _Literals:
         }
         if not node.bases or _is_configuration(node) or self._keys.isdisjoint(assigned):
             return
-        settings = {name: self._setting(name, key, value, scope) for name, (key, value) in assigned.items()}
-        if all(self._is_clear(name, settings[name].value) for name in VALUES.keys() & settings.keys()):
-            yield from self._run((node.name,), settings)
+        values = {name: _value(self._names.value(value, scope)) for name, (_, value) in assigned.items()}
+        if all(self._is_clear(name, values[name]) for name in VALUES.keys() & values.keys()):
+            yield from self._run((node.name,), assigned, scope)
         else:  # a framework's own words, or none that can be told
             yield from self._dictionary(assigned, scope)
 
@@ -224,33 +234,35 @@ class _Literals:
 
     def _block(self, body: list[ast.stmt], scope: Scope) -> Iterator[Site]:
         """The sites of the assignments in a block, and of those in the blocks below it, each by itself."""
-        known: dict[Path, dict[str, Setting]] = {}
+        wanted = {path_of(target.value) for target in _targets(body) if target.attr in self._keys}
+        known: dict[Path, _Assigned] = {}
         for statement in body:
             observed = _observes(statement)
             touched = _touched(statement) if known and not observed else set()
             for path in [path for path in known if observed or _is_part_of_any(path, touched)]:
-                yield from self._run(path, known.pop(path))
+                yield from self._run(path, known.pop(path), scope)
             inner = list(_blocks(statement))
             for below in inner:
                 yield from self._block(below, scope)
             if inner:
-                for target in _targets(ast.walk(statement)):
+                for target in _targets(walk(statement)) if known else ():
                     known.get(path_of(target.value) or (), {}).pop(target.attr, None)
                 continue
             value = getattr(statement, "value", None)
-            for target in _targets([statement]):
+            for target in _targets([statement]) if wanted else ():
                 path = path_of(target.value)
-                if path is None or (path[0] in _NOT_CONFIGURATIONS and len(path) == 1):
+                if path is None or path not in wanted or (path[0] in _NOT_CONFIGURATIONS and len(path) == 1):
                     continue
                 if value is None or target not in _direct(statement):
                     known.get(path, {}).pop(target.attr, None)
                 else:
-                    known.setdefault(path, {})[target.attr] = self._setting(target.attr, target, value, scope)
-        for path, settings in known.items():
-            yield from self._run(path, settings)
+                    known.setdefault(path, {})[target.attr] = (target, value)
+        for path, assigned in known.items():
+            yield from self._run(path, assigned, scope)
 
-    def _run(self, path: Path, settings: dict[str, Setting]) -> Iterator[Site]:
-        if not settings.keys().isdisjoint(self._keys):
+    def _run(self, path: Path, assigned: _Assigned, scope: Scope) -> Iterator[Site]:
+        if not assigned.keys().isdisjoint(self._keys):
+            settings = {name: self._setting(name, target, value, scope) for name, (target, value) in assigned.items()}
             effective = {name: setting.value for name, setting in settings.items() if name not in self._misspelled}
             first = next(setting for name, setting in settings.items() if name in self._keys)
             yield _site(self._python.path, ".".join(path), first.key, settings, effective)
@@ -334,17 +346,6 @@ def _default_of(value: ast.expr) -> ast.expr:
     return value
 
 
-def _is_tried(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
-    """Whether a node stands in the body of a ``try`` that catches something."""
-    child = node
-    while child in parents:
-        parent = parents[child]
-        if isinstance(parent, ast.Try) and parent.handlers and child in parent.body:
-            return True
-        child = parent
-    return False
-
-
 def _targets(nodes: Any) -> Iterator[ast.Attribute]:
     """The attributes that statements assign to, by themselves."""
     for node in nodes:
@@ -390,7 +391,7 @@ def _observes(statement: ast.stmt) -> bool:
 def _touched(statement: ast.stmt) -> set[Path]:
     """What a statement passes to a call that may change it, or assigns anew."""
     found: list[Path | None] = []
-    for node in ast.walk(statement):
+    for node in walk(statement):
         if isinstance(node, ast.Call):
             found.extend(map(path_of, node.args))
             found.extend(path_of(keyword.value) for keyword in node.keywords)

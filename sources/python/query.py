@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TypeAlias
 
-from .tree import Scope
+from .tree import Scope, children, walk
 
 #: A chain of names and keys: ``config["megatron_cfg"].get("recompute_modules")`` is ``("config", "megatron_cfg",
 #: "recompute_modules")``, and so is the same written with attributes.
@@ -54,7 +54,7 @@ def last_name(node: ast.AST) -> str:
 
 def names_in(node: ast.AST) -> set[str]:
     """The variables that an expression mentions."""
-    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
+    return {inner.id for inner in walk(node) if isinstance(inner, ast.Name)}
 
 
 def unwrapped(node: ast.expr) -> ast.expr:
@@ -128,7 +128,7 @@ def own(scope: Scope) -> list[ast.AST]:
         node = waiting.pop()
         found.append(node)
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            waiting.extend(reversed(list(ast.iter_child_nodes(node))))
+            waiting.extend(reversed(children(node)))
     return found
 
 

@@ -13,6 +13,7 @@ import re
 import sys
 import warnings
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
@@ -162,8 +163,29 @@ class Python:
                 continue
             found.append(here)
             inner = node if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else scope
-            waiting.extend(Node(child, node, inner) for child in reversed(list(ast.iter_child_nodes(node))))
+            waiting.extend(Node(child, node, inner) for child in reversed(children(node)))
         return found
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes right below a node, but for its context (whether it is loaded or stored), which has no place."""
+    found: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            found.extend([part for part in value if isinstance(part, ast.AST)])
+        elif isinstance(value, ast.AST) and name != "ctx":
+            found.append(value)
+    return found
+
+
+def walk(node: ast.AST) -> Iterator[ast.AST]:
+    """The node and every one below it, as :func:`children` has them, in no order that means anything."""
+    waiting = [node]
+    while waiting:
+        here = waiting.pop()
+        yield here
+        waiting.extend(children(here))
 
 
 def parse(path: str, text: str) -> Python | Finding:

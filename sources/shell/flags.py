@@ -6,8 +6,6 @@ fields (``argument_utils.py``, ArgumentGroupFactory): a boolean takes no value, 
 Frameworks over it also spell them with underscores (Primus, ms-swift); here a name always has underscores.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -166,17 +164,18 @@ class Line(NamedTuple):
     others: tuple[Word, ...]
     #: Whether every flag is there to be seen: no word among them is unknown that could be one.
     complete: bool
-    #: The text of every word, of a Python file in an unknown folder its name; empty where it is unknown.
+    #: What :func:`text_of` says of every word.
     texts: tuple[str, ...] = ()
     #: What flags could come from where it is not complete: names of variables, empty for what has none.
     hidden: tuple[str, ...] = ()
 
 
-def take_apart(words: Iterable[tuple[Word, str]]) -> Line:
+def take_apart(words: Iterable[tuple[Word, str]], *, start: int = 0) -> Line:
     """Sort the words of a command into flags and what is none.
 
     Args:
         words: each with the name of the variable that it comes from whole, if it does.
+        start: the first word that matters for whether the line is complete.
     """
     flags: list[tuple[str, Span, list[Word]]] = []
     others: list[Word] = []
@@ -184,8 +183,8 @@ def take_apart(words: Iterable[tuple[Word, str]]) -> Line:
     complete = True
     hidden: list[str] = []
     current: list[Word] | None = None
-    for word, variable in words:
-        texts.append(word.text or _program(word.shape))
+    for index, (word, variable) in enumerate(words):
+        texts.append(text_of(word))
         if word.text is None and word.shape.strip("\0"):
             # part of it is known: a file below a folder, or a flag with its value; a word that holds no flags
             match = _FLAG.match(word.shape)
@@ -193,19 +192,18 @@ def take_apart(words: Iterable[tuple[Word, str]]) -> Line:
                 value = Word(None, word.span, word.computed)
                 flags.append((match.group(1).replace("-", "_"), word.span, [value]))
                 current = None
-            elif current is None:
-                others.append(word)
             else:
-                current.append(word)
+                (others if current is None else current).append(word)
             continue
         if word.text is None:
             takes = current is not None and not current and flags[-1][0] not in SWITCHES
             if takes and not HOLDS_FLAGS.search(variable):
                 current.append(word)  # type: ignore[union-attr]
             else:
-                complete = False
-                if variable or not current:  # else it is another value, such as $(seq 8)
-                    hidden.append(variable)
+                if index >= start:
+                    complete = False
+                    if variable or not current:  # else it is another value, such as $(seq 8)
+                        hidden.append(variable)
                 current = None
             continue
         match = word.text.startswith("--") and _FLAG.match(word.text)
@@ -218,8 +216,13 @@ def take_apart(words: Iterable[tuple[Word, str]]) -> Line:
                 current = None
             continue
         (others if current is None else current).append(word)
-    taken = tuple(Flag(name, key, tuple(values)) for name, key, values in flags)
-    return Line(taken, tuple(others), complete, tuple(texts), tuple(hidden))
+    made = tuple(Flag(name, key, tuple(values)) for name, key, values in flags)
+    return Line(made, tuple(others), complete, tuple(texts), tuple(hidden))
+
+
+def text_of(word: Word) -> str:
+    """A word's text, of a Python file in an unknown folder its name; empty where it is unknown."""
+    return word.text or _program(word.shape)
 
 
 def _program(shape: str) -> str:

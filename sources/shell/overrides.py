@@ -6,8 +6,6 @@ a sweep (``a,b``); ``null``, ``true``, ``false`` and numbers are typed. Megatron
 same grammar (``src/megatron/bridge/training/utils/omegaconf_utils.py``), AReaL and NeMo hand them to Hydra.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any, NamedTuple
 

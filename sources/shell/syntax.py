@@ -107,6 +107,7 @@ _PIPED = re.compile(r"\|\s*(?:sudo\s+)?([\w./-]+)")
 
 #: Commands that give values to the variables that they name.
 _READERS = frozenset({"mapfile", "read", "readarray"})
+_GIVERS = _READERS | {"printf"}
 
 
 #: After so many statements that end in the middle of something, the rest is no script.
@@ -181,7 +182,8 @@ class Parser:
         whole = None if closing else _WHOLE.match(text, self.at, self.stop)
         if whole:
             start, self.at = whole.span()
-            return (Piece(None if _BRACES.search(whole.group()) else whole.group(), start, self.at),)
+            known = whole.group()
+            return (Piece(None if "{" in known and _BRACES.search(known) else known, start, self.at),)
         while self.at < self.stop:
             self._step()
             char = text[self.at]
@@ -663,6 +665,8 @@ def _is_script(words: list[Word], line: str) -> bool | None:
 
 def _read(words: list[Word]) -> list[str]:
     """The variables that a builtin gives values to that only a run can tell."""
+    if literal(words[0]) not in _GIVERS:
+        return []
     texts = [literal(word) for word in words]
     if texts[0] in _READERS:
         return [text for text in texts[1:] if _NAME.fullmatch(text)]

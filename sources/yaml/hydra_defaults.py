@@ -8,8 +8,6 @@ or ``name@package``; ``_self_`` says where the file's own keys come, last if it 
 bring files from elsewhere: then not everything is known.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Make settings out of mappings: what every dialect that reads YAML does with a site's keys."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
@@ -37,7 +35,7 @@ def settings_of(mapping: Mapping, resolver: Resolver | None) -> dict[str, Settin
     """
     if len(mapping.entries) > MOST_KEYS:
         raise TooMuch(f"has more than {MOST_KEYS:,} keys in one mapping of settings")
-    return {name: setting(name, entry, resolver) for name, entry in mapping.entries.items()}
+    return {name: entry.setting or setting(name, entry, resolver) for name, entry in mapping.entries.items()}
 
 
 def setting(name: str, entry: Entry, resolver: Resolver | None, *, inherits: bool = True) -> Setting:

@@ -6,7 +6,6 @@ values only when somebody asks for one (most are never asked for).
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from typing import Any, TypeAlias
 
@@ -20,7 +19,7 @@ _Loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 #: What libyaml counts as the end of a line, and editors do not.
-_OTHER_BREAKS = re.compile("[\\x85\\u2028\\u2029]")
+_OTHER_BREAKS = ("\x85", "\u2028", "\u2029")
 
 
 class Mapping:
@@ -135,7 +134,7 @@ def parse(text: str, path: str) -> tuple[list[Value], list[Finding]]:
     """
     problems: list[Finding] = []
     documents: list[Value] = []
-    starts = line_starts(text) if _OTHER_BREAKS.search(text) else None
+    starts = line_starts(text) if any(map(text.__contains__, _OTHER_BREAKS)) else None
     try:
         composer = _Composer(_Stream(text, path))
         try:

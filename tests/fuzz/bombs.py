@@ -521,6 +521,36 @@ BOMBS = {
         lambda n: {"a.py": PYTHON + "if a: pass\n" + "elif b: pass\n" * 16000},
         said="RCL905 not valid Python: it is nested too deeply",
     ),
+    "py elif 302": Bomb(
+        lambda n: {
+            "a.py": "def f(c, m):\n    if c.g == 'a': pass\n"
+            + "".join(f"    elif c.g == {i}: m.recompute_granularity = c.h\n" for i in range(800))
+        },
+        said="RCL302 recompute_granularity is set to c.h, and nothing validates it afterwards",
+    ),
+    "py if 302": Bomb(
+        lambda n: {
+            "a.py": "def f(c, m):\n"
+            + "".join(f"    if m.recompute_method in [{i}]: m.recompute_method = c.h{i}\n" for i in range(900))
+        },
+        said="RCL302 recompute_method is set to c.h",
+    ),
+    "py callers 302": Bomb(
+        lambda n: {
+            "a.py": "def f(c, v):\n"
+            + "    c.recompute_method = v\n" * 900
+            + "\ndef g(a, b):\n"
+            + "    f(a, b)\n" * 9000
+        },
+        said="RCL302 recompute_method is set to v, and nothing validates it afterwards",
+    ),
+    "py kept 302": Bomb(
+        lambda n: {
+            "a.py": "class A:\n  def f(self, c):\n"
+            + "".join(f"    c.recompute_method = self.k{i}\n" for i in range(900))
+        },
+        said="RCL302 recompute_method is set to self.k0, and nothing validates it afterwards",
+    ),
     "py or": Bomb(lambda n: {"a.py": PYTHON + "x=" + '"a" or ' * 7500 + '"a"\n'}),
     "py plus": Bomb(
         lambda n: {"a.py": PYTHON + "x=" + "1+" * 20000 + "1\n"},

@@ -22,7 +22,7 @@ def test_what_is_listed_is_not_reported(command):
     assert (result.code, result.out) == (0, "known.json lists 1 finding.\n")
     result = command("check", "--baseline", "known.json", ".")
     assert result.code == 0
-    assert result.out.startswith("No mistakes found in 1 file, 1 recompute site (")
+    assert result.out.startswith("No mistakes found in 2 files, 1 recompute site (")
     assert result.out.endswith("; 1 more in the baseline.\n")
     assert codes(command, ".") == ["RCL106"]
 

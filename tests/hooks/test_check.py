@@ -176,7 +176,7 @@ def test_what_only_some_releases_refuse_is_no_mistake_then(command):
 
 def test_settings_that_are_not_read_are_told_of(command):
     files = {
-        "a.yaml": "recompute_granularity: selective\nrecompute_modules:\n  - moe_atc\nrecompute_method: null\n",
+        "a.yaml": "x: |\n  recompute_granularity: full\n  recompute_modules:\n  - moe_atc\n  recompute_method: null\n",
         "b.sh": 'X="--recompute-granularity full|none"\necho --recompute-method=block\n# --recompute-method block\n',
         "c.rst": "x.recompute_granularity=ful\n",
         "d.yaml": GOOD,
@@ -187,8 +187,8 @@ def test_settings_that_are_not_read_are_told_of(command):
     assert "1 in a kind of file that is not understood and 2 of an unknown framework (list: -v; " in result.out
     told = [line for line in result.err.splitlines() if "a recompute setting" in line]
     assert told == [
-        "a.yaml:1: a recompute setting of an unknown framework; --dialect sets it",
         "a.yaml:2: a recompute setting of an unknown framework; --dialect sets it",
+        "a.yaml:3: a recompute setting of an unknown framework; --dialect sets it",
         "b.sh:1: a recompute setting given to no command that is understood",
         "c.rst:1: a recompute setting in a kind of file that is not understood",
     ]
@@ -220,6 +220,15 @@ def test_require_sites(command):
     assert (result.code, result.out) == (2, "")
     assert "no recompute configuration in r2, r/b.yaml, s.sh" in result.err
     assert command("check", "r2").code == 0
+
+
+def test_a_dialect_that_finds_nothing_is_an_error(command):
+    files = {"a.yaml": "actor:\n  model:\n    recompute_granularity: full\n", "b.yaml": "recompute_granularity: full\n"}
+    result = command("check", "--dialect", "transformer-config", "a.yaml", files=files)
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "recompute-lint: --dialect transformer-config: no recompute settings in a.yaml\n"
+    assert command("check", "--dialect", "transformer-config", ".").code == 1  # b.yaml has some
+    assert command("check", "--dialect", "transformer-config", "--force-exclude", "a.yaml").code == 0  # as hooks run it
 
 
 def test_dialect(command):
@@ -462,9 +471,9 @@ def test_lint_path_imports_nothing_heavy(tmp_path):
     (tmp_path / "a.yaml").write_text(GOOD)
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); from recompute_lint.hooks.cli import main;"
-        "main(['a.yaml', '-q']);"
-        "print(sorted({'jsonschema', 'libcst', 'omegaconf', 'pathspec', 'torch', 'dataclasses', 'shutil', 'tomllib'}"
-        " & set(sys.modules)))"
+        "main(['-q', 'a.yaml']);"
+        "print(sorted({'jsonschema', 'libcst', 'omegaconf', 'pathspec', 'torch', 'dataclasses', 'shutil', 'tomllib',"
+        " 'argparse', 'ast'} & set(sys.modules)))"
     )
     done = python("-c", code, str(ROOT), cwd=tmp_path)
     assert done.stdout == "[]\n", done.stderr

@@ -12,14 +12,17 @@ import pytest
 from recompute_lint.hooks import engine, parallel
 from recompute_lint.hooks.engine import Linter
 from recompute_lint.hooks.options import Configurations, UsageError
+from recompute_lint.schemas import choose
 from recompute_lint.sources.model import UNKNOWN
 from tests.conftest import CORPUS, needs_corpus, write
+
+SITE = "megatron_cfg: {activation_checkpointing: true}\n"
 
 
 @needs_corpus
 def test_the_same_report(monkeypatch):
     monkeypatch.chdir(CORPUS)
-    monkeypatch.setattr(parallel, "_CHUNK", 40)
+    monkeypatch.setattr(parallel, "CHUNK", 40)
     monkeypatch.setattr(parallel, "processes", lambda: 3)
     reports = []
     said: list[list[str]] = []
@@ -34,6 +37,38 @@ def test_the_same_report(monkeypatch):
     assert (shared.files, shared.sites) == (alone.files, alone.sites)
     assert shared.linted_against == alone.linted_against == ("megatron-core 0.16.1: --mcore",)
     assert said[0] == said[1]
+
+
+def test_a_contract_is_derived_once_for_all_processes(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(parallel, "CHUNK", 2)
+    monkeypatch.setattr(parallel, "processes", lambda: 3)
+    monkeypatch.setattr(engine, "_MANY", 1)
+    derived = choose.store.load("0.16.1")
+    write(tmp_path, {f"{number}.yaml": SITE for number in range(40)})
+    write(
+        tmp_path, {"tree/megatron/core/transformer/transformer_config.py": "", "0.yaml": "a: 1\n", "1.yaml": "a: 1\n"}
+    )
+
+    def derive(_path, *, keep):
+        with open("derived", "a") as stream:
+            stream.write(".")
+        return derived
+
+    monkeypatch.setattr("recompute_lint.schemas.tree_cache.derived", derive)
+    linter = Linter(Configurations({"mcore": "tree"}, isolated=True))
+    assert linter.run(linter.files(["."])).sites == 38
+    assert (tmp_path / "derived").read_text() == "."
+
+
+def test_what_files_are_read_as_is_kept_only_to_be_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, {"a.yaml": SITE})
+    linter = Linter(Configurations({}, isolated=True))
+    assert linter.examine(["a.yaml"]).read_as == []
+    shown: list[str] = []
+    linter.run(["a.yaml"], verbose=shown.append)
+    assert len(shown) == len(linter.examine(["a.yaml"]).read_as) == 1
 
 
 def test_an_error_in_a_process_is_the_users(tmp_path, monkeypatch):

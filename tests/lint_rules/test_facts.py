@@ -126,7 +126,7 @@ def test_a_statement_that_is_not_a_fact_says_what_one_is(statement, message):
     [
         ("{}", "config.json: not a model's config.json: it has no num_hidden_layers"),
         ("[1]", "config.json: not a model's config.json: it has no num_hidden_layers"),
-        (" " * (2**20 + 1) + "{}", "config.json: too large for a model's config.json"),
+        (" " * (2**20 + 1) + "{}", "config.json: cannot be read: it is larger than 1 MiB"),
         (None, "config.json: cannot be read: no such file or directory"),
     ],
 )

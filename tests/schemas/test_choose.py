@@ -9,7 +9,7 @@ import pytest
 
 from recompute_lint.schemas import store
 from recompute_lint.schemas.choose import choose
-from tests.conftest import write
+from tests.conftest import ROOT, python, write
 
 CONFIG = "megatron/core/transformer/transformer_config.py"
 
@@ -172,6 +172,17 @@ def test_what_is_derived_is_kept_by_content(tmp_path, monkeypatch):
     (tree / CONFIG).write_text(MINIMAL.replace('"half"', '"quarter"'))
     assert choose(str(tree), str(tmp_path)).contract.violations({"recompute_granularity": "half"})
     assert len(os.listdir(kept.parent)) == 2
+
+
+def test_what_is_kept_is_loaded_without_what_derives(tmp_path):
+    write(tmp_path, TREE)
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from recompute_lint.schemas.choose import choose;"
+        "print(sorted(choose('.', '.').contract.defaults), {'ast', 'tempfile'} & set(sys.modules))"
+    )
+    said = [python("-c", code, str(ROOT), cwd=tmp_path, XDG_CACHE_HOME=str(tmp_path)).stdout for _ in range(2)]
+    assert "ast" in said[0]
+    assert said[1] == "['recompute_granularity'] set()\n"
 
 
 def test_the_summary_says_which_and_why(command):

@@ -46,6 +46,12 @@ def test_commands_in_yaml(lint, text: str) -> None:
     check(lint, "job.yaml", text, "fulll")
 
 
+def test_commands_in_json(lint) -> None:
+    check(lint, "job.json", json.dumps({"a": {"command": f'python "t.py" {WRONG}'}}, indent=1), "fulll")
+    words = ["--recompute-granularity", "fulll", "--recompute-method", "block", "--recompute-num-layers", "1"]
+    check(lint, "job.json", json.dumps({"args": words}, indent=1), "fulll")
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -11,13 +11,34 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from recompute_lint.lint_rules import registry
+
 from . import table
 
 #: What a misspelled key or a run-time limit is to a framework, is no refusal: it starts, and trains or fails later.
-_LATER = ("RCL112", "RCL206", "RCL301", "RCL302", "RCL303")
+_LATER = frozenset(
+    registry.find(name).code
+    for name in (
+        "runtime-limit",
+        "misspelled-key",
+        "hidden-default",
+        "unvalidated-assignment",
+        "incomplete-module-list",
+    )
+)
 
 #: What a framework refuses by itself, before Megatron-Core does.
-_ITS_OWN = ("RCL111", "RCL205", "RCL901", "RCL902", "RCL903", "RCL904")
+_ITS_OWN = frozenset(
+    registry.find(name).code
+    for name in (
+        "framework-rule",
+        "duplicate-key",
+        "invalid-yaml",
+        "missing-parent",
+        "inheritance-cycle",
+        "unreadable-file",
+    )
+)
 
 #: The release that frameworks on Megatron-Core's main are linted against.
 RELEASE = "0.19.2"

@@ -219,6 +219,20 @@ class TestOverrides:
         assert lint({"run.sh": f"python r.py {words}\n"}) == []
 
 
+@pytest.mark.parametrize(
+    ("flags", "value"),
+    [
+        ("--cpu-offloading-num-layers 4", True),
+        ("--cpu-offloading-num-layers $N", UNKNOWN),
+        # validate_args turns it on and never off
+        ("--cpu-offloading --cpu-offloading-num-layers $N", True),
+    ],
+)
+def test_offloaded_layers_turn_offloading_on(flags: str, value: object) -> None:
+    (site,) = sites(f"python train.py {flags} {FULL}\n")
+    assert site.effective["cpu_offloading"] is value
+
+
 def test_an_empty_default_is_a_placeholder(lint) -> None:
     script = (
         'IDS=${IDS:-}\nprimus-cli train --config a.yaml --recompute_layer_ids "$IDS" --recompute_granularity full\n'

@@ -14,6 +14,7 @@ POLICY = "policy.megatron_cfg"
 ON, OFF = f"{POLICY}.activation_checkpointing=true", f"{POLICY}.activation_checkpointing=false"
 SELECTIVE, FULL = f"{POLICY}.recompute_granularity=selective", f"{POLICY}.recompute_granularity=full"
 ROLL = "actor.strategy_args"
+SKYRL = "trainer.policy.megatron_config.transformer_config_kwargs"
 VERL = "actor_rollout_ref.actor.megatron.override_transformer_config"
 
 #: What is set, and the findings: the last part of the key, and the code.
@@ -89,6 +90,43 @@ SPECIFICATION = {
             "actor.megatron.recompute_granularity=full",
         ],
         [],
+    ),
+    "skyrl: off, and selective": (
+        ["trainer.gradient_checkpointing=false", f"{SKYRL}.recompute_granularity=selective"],
+        ["recompute_granularity RCL202"],
+    ),
+    "skyrl: off, and what it has by default": (
+        ["trainer.gradient_checkpointing=false", f"{SKYRL}.recompute_granularity=full"],
+        [],
+    ),
+    "skyrl: selective without a number of layers": (
+        [f"{SKYRL}.recompute_granularity=selective", f"{SKYRL}.recompute_num_layers=null"],
+        [],
+    ),
+    "rlinf: activations that are never distributed": (
+        [
+            "actor.training_backend=megatron",
+            "actor.model.recompute_granularity=full",
+            "actor.model.recompute_method=uniform",
+            "actor.model.recompute_num_layers=1",
+            "actor.model.distribute_saved_activations=true",
+        ],
+        ["distribute_saved_activations RCL209"],
+    ),
+    "chatlearn: a method beside selective": (
+        [
+            "models.policy_trainer.recompute_granularity=selective",
+            "models.policy_trainer.recompute_method=block",
+        ],
+        ["recompute_method RCL111"],
+    ),
+    "flagscale: null is a word": (
+        ["train.system.use_mcore_models=true", "train.system.recompute_granularity=null"],
+        ["recompute_granularity RCL101"],
+    ),
+    "mindspeed-rl: modules": (
+        ["megatron_training.bf16=true", "actor_config.recompute_modules=[mlp]"],
+        ["recompute_modules RCL111"],
     ),
     "roll: a list in a string": (
         [

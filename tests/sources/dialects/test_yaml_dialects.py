@@ -229,7 +229,6 @@ class TestNeMo:
         "defaults:\n  - _self_\n  - model: gpt\nrecompute_logprob: true\n",
         "precompute_method: uniform\nrecompute_method: average\n",
         "- recompute_granularity\n",
-        "recompute_granularity: fulll\n",
     ],
 )
 def test_files_that_are_not_ours(lint, text: str) -> None:

@@ -1,0 +1,76 @@
+"""Plain references are resolved without OmegaConf, and to what its grammar makes of them."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from recompute_lint.sources.model import UNKNOWN
+from recompute_lint.sources.yaml import interpolation
+from recompute_lint.sources.yaml.interpolation import resolve
+from recompute_lint.sources.yaml.tree import parse
+from tests.conftest import ROOT, python
+
+TEXT = """\
+a: {b: 1, c: [x, {d: yes}], null: 2, true: 3, B1_: '???', self: '${a.self}', other: '${a.b}', e: {f: '${.g}', g: 4}}
+null: 5
+nan: 6
+"""
+
+NAMES = st.sampled_from(
+    ["a", "b", "c", "d", "e", "f", "null", "true", "nan", "B1_", "self", "other", "0", "1", "missing"]
+)
+REFERENCES = st.lists(NAMES, min_size=1, max_size=4).map(".".join)
+
+
+def resolved(text: str):
+    (root,), _ = parse(TEXT, "a.yaml")
+    return resolve(root, ("a", "x"), text)
+
+
+def by_grammar(text: str):
+    with mock.patch.object(interpolation, "_REFERENCE", "(?!)"):
+        return resolved(text)
+
+
+@given(REFERENCES)
+@example("a.b")
+@example("a.c")
+@example("a.e.f")
+@example("a.self")
+@example("null")
+@example("a.null")
+def test_a_reference_is_what_the_grammar_says(reference):
+    text = "${" + reference + "}"
+    assert resolved(text) == by_grammar(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("${a.other}", 1),
+        ("${.b}", 1),
+        ("${a.c.1.d}", True),
+        ("${a.c[0]}", "x"),
+        ("${a.b}${a.b}", "11"),
+        ("${mul:${a.b},3}", 3),
+        ("${a.missing}", UNKNOWN),
+        ("${a.B1_}", UNKNOWN),
+        ("${é}", UNKNOWN),
+    ],
+)
+def test_values(text, value):
+    assert resolved(text) == by_grammar(text) == value
+
+
+def test_a_plain_reference_needs_no_omegaconf(tmp_path):
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r});"
+        "from recompute_lint.sources.yaml import interpolation, tree;"
+        "(root,), _ = tree.parse('a: {b: 1}', '');"
+        "print(interpolation.resolve(root, ('x',), '${a.b}'), 'omegaconf' in sys.modules)"
+    )
+    assert python("-c", code, cwd=tmp_path).stdout == "1 False\n"
