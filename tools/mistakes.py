@@ -99,6 +99,15 @@ CONSEQUENCES = {
     "module twice": {"unknown-module"},  # of the module, where the release does not have it
 }
 
+#: What is right for a mistake in some frameworks besides: where NeMo-RL's own switch is off, that is what is wrong with
+#: every setting; MindSpeed-RL has no modules; FlagScale makes the word None of null.
+_RIGHT_TOO = {
+    ("flagscale", "full without a method"): {"invalid-method"},
+    ("flagscale", "full without a number of layers"): {"wrong-type"},
+    ("mindspeed-rl", "modules beside full"): {"framework-rule"},
+    **{("nemo-rl", kind): {"checkpointing-off"} for kind in RIGHT},
+}
+
 #: Frameworks that fill in what ``full`` needs, whatever the recipe says, and take no number for ``selective``.
 _FILLING = ("areal", "nemo-rl")
 
@@ -218,9 +227,8 @@ class _Group(NamedTuple):
     filled: bool
 
     def mistake(self, kind: str, start: int, end: int, new: str) -> Mistake:
-        # where NeMo-RL's own switch is off, that is what is wrong with every setting beside it
-        off = {"checkpointing-off"} if self.framework == "nemo-rl" else set()
-        return Mistake(kind, start, end, new, frozenset(RIGHT[kind] | off), self.lines)
+        right = RIGHT[kind] | _RIGHT_TOO.get((self.framework, kind), set())
+        return Mistake(kind, start, end, new, frozenset(right), self.lines)
 
     def has_near(self, name: str) -> bool:
         """Whether a setting is written near the others, in some form that is no place."""

@@ -29,7 +29,7 @@ class Hidden:
         for event in events:
             if isinstance(event, Assign):
                 self._given.setdefault(event.name, []).append(event)
-                if _is_empty(event):
+                if not event.branch and _is_empty(event):
                     empty.add(event.name)
             else:
                 sources = literal(event.words[0]) in ("source", ".")
