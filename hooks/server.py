@@ -263,7 +263,7 @@ class _Session:
                 spans = [setting.whole for setting in site.settings.values() if setting.span.path == path]
                 here = next((span for span in spans if _holds(span, line, column)), None)
                 if here is not None:
-                    words = as_text(as_data(site, linter.contract(path).contract.defaults, {})).replace("`", "'")
+                    words = as_text(as_data(site, linter.contract(path).contract, {})).replace("`", "'")
                     content = types.MarkupContent(types.MarkupKind.Markdown, f"```text\n{words}```")
                     return types.Hover(content, self._range(here, split_lines(text)))
         except (UsageError, store.UnknownRelease):

@@ -14,6 +14,7 @@ from . import registry
 from .finding import Finding
 
 _UNKNOWN_MODULE = registry.find("unknown-module").code
+_MISSPELLED_KEY = registry.find("misspelled-key").code
 _INVALID_METHOD = registry.find("invalid-method").code
 
 
@@ -32,7 +33,21 @@ def check(site: Site, contract: Contract, te: str | None = None) -> Iterator[Fin
         yield finding._replace(note=linked(finding.note, contract))
 
 
+#: What a misspelled granularity makes of the settings beside it.
+_OF_GRANULARITY = frozenset({"modules-ignored", "settings-ignored"})
+
+
 def _findings(site: Site, contract: Contract, te: str | None) -> Iterator[Finding]:
+    misspelled = _misspelled(site, contract)
+    if misspelled:  # what such a key was meant to say is unknown, and no finding of its own
+        site = site._replace(
+            effective={**site.effective, **dict.fromkeys(misspelled, UNKNOWN)},
+            ignored=tuple(
+                one
+                for one in site.ignored
+                if not ("recompute_granularity" in misspelled and one.rule in _OF_GRANULARITY)
+            ),
+        )
     wrong_types = [finding for rule in _on("type") for finding in rule.check(site, contract)]
     yield from wrong_types
     yield from site.rejected
@@ -51,13 +66,29 @@ def _findings(site: Site, contract: Contract, te: str | None) -> Iterator[Findin
             yield finding
 
 
+def _misspelled(site: Site, contract: Contract) -> set[str]:
+    """The fields that unknown keys of a site are meant for, where the site does not set them besides."""
+    meant = registry.load(_MISSPELLED_KEY).unread(site, contract).values()
+    return {field for field in meant if field not in site.settings and field in contract.recompute}
+
+
 def _on(what: str) -> list[ModuleType]:
     return [registry.load(rule.code) for rule in registry.running_on(what)]
 
 
 def with_defaults(site: Site, contract: Contract) -> Site:
     """The site with what Megatron-Core takes for its absent fields; an open one has those of deprecated fields."""
-    return site._replace(defaults=contract.every_default if site.closed else contract.retired)
+    effective = _as_declared(site, contract) if site.spelling == "-" else site.effective
+    return site._replace(effective=effective, defaults=contract.every_default if site.closed else contract.retired)
+
+
+def _as_declared(site: Site, contract: Contract) -> dict[str, Any]:
+    """What flags give, with one word by itself where the release's field is a word and a later one's is a list."""
+    found = dict(site.effective)
+    for name, value in site.effective.items():
+        if isinstance(value, list) and len(value) == 1 and contract.takes_word(name):
+            found[name] = value[0]
+    return found
 
 
 def instance_of(site: Site, contract: Contract) -> dict[str, Any]:

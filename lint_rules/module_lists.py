@@ -56,9 +56,6 @@ _SEPARATOR = re.compile(_JOINT)
 _BULLETS = re.compile(rf"(?:^[ \t]*[-*•][ \t]+{_ITEM_PLAIN}(?:[ \t]*[:\-(][^\n]*)?[ \t]*(?:\n|$)){{2,}}", re.MULTILINE)
 _BULLET = re.compile(rf"^[ \t]*[-*•][ \t]+{_NAME}", re.MULTILINE)
 
-#: A module's name as a word of its own.
-_WORD = r"(?<![\w.-])(?:{})(?![\w-])"
-
 
 def quoting(modules: frozenset[str]) -> re.Pattern[str]:
     """A pattern that finds the names of modules in quotes, as they stand in code."""
@@ -83,7 +80,9 @@ class ModuleList(NamedTuple):
 
 def naming(modules: frozenset[str]) -> re.Pattern[str]:
     """A pattern that finds the names of modules as words."""
-    return re.compile(_WORD.format("|".join(sorted(modules, key=len, reverse=True))))
+    # what may not stand before a name is looked for behind it: a pattern that begins with a letter is found sooner
+    names = (rf"{name}(?<![\w.-]{name})" for name in sorted(modules, key=len, reverse=True))
+    return re.compile(rf"(?:{'|'.join(names)})(?![\w-])")
 
 
 def enumerations(prose: Prose, modules: frozenset[str]) -> Iterator[ModuleList]:

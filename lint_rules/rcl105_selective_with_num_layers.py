@@ -37,5 +37,5 @@ def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
         message = f"{name} is {value}, but {granularity}: selective takes no number of layers"
         help = f"delete {name}, or set {granularity}: full"
         if site.effective.get("recompute_method") is None:
-            help += " and add a method"
+            help += f" and add {called(site, 'recompute_method')}: uniform"
     yield from_guard(site, guard, contract, message, help=help)

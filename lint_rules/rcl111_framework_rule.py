@@ -13,6 +13,7 @@ Use instead
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ..schemas.contract import Contract, Guard
@@ -41,4 +42,17 @@ INVALID = (
 def report(site: Site, guard: Guard, parser: Contract) -> Iterator[Finding]:
     """The finding for a check that ``schemas/recipes`` has of the framework's parser."""
     settings = involved(site, guard.fields)
-    yield Finding("RCL111", guard.message, at(site, guard.field), guard.source, guard.help, settings)
+    help = guard.help
+    if help.endswith("recompute_granularity: full") and site.effective.get("recompute_num_layers") is None:
+        help = f"{help} and add recompute_num_layers: 1"
+    help = _FLAG.sub(_as_flag, help) if site.spelling == "-" else help
+    yield Finding("RCL111", guard.message, at(site, guard.field), guard.source, help, settings)
+
+
+#: A key in a help line, with its value.
+_FLAG = re.compile(r"\b([a-z]+(?:_[a-z]+)+)\b(?:: (\w+))?")
+
+
+def _as_flag(match: re.Match[str]) -> str:
+    flag = f"--{match[1].replace('_', '-')}"
+    return f"{flag} {match[2]}" if match[2] else flag

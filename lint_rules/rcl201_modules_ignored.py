@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from ..schemas.contract import Contract
 from ..sources.model import UNKNOWN, Site
 from .finding import Example, Finding
+from .remedies import key, selective
 from .wording import involved, shown
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
@@ -30,7 +31,7 @@ VALID = (
     Example(f"{_MODEL}recompute_granularity: null\nrecompute_modules: null\n"),
 )
 INVALID = (
-    Example(f"{_MODEL}recompute_modules: [mlp]\n", (4,)),
+    Example(f"{_MODEL}recompute_modules: [layernorm]\n", (4,)),
     Example("policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_modules: [mlp]\n", (4,)),
 )
 
@@ -50,6 +51,6 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
         f"recompute_modules is ignored: recompute_granularity is {given}",
         setting.key,
         f'megatron-core {contract.version} reads it for "selective" only: {contract.source_of("recompute_modules")}',
-        "set recompute_granularity: selective, or delete recompute_modules",
+        f"{selective(site)}, or delete {key(site, 'recompute_modules')}",
         involved(site, ("recompute_modules", "recompute_granularity")),
     )

@@ -54,13 +54,10 @@ _TOLERANCE = 1 / 8
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
     """One finding for each such key."""
-    meant = frozenset(
-        {*store.parser(site.parser).own, *(field for field in RECOMPUTE_KEYS if field in contract.fields)}
-    )
     settings = {**site.origins, **site.settings}
-    unread = {name: close for name in settings if (close := _close(name, meant, contract)) is not None}
-    meaning = Counter(unread.values())
-    for name, close in unread.items():
+    found = unread(site, contract)
+    meaning = Counter(found.values())
+    for name, close in found.items():
         setting = settings[name]
         source = contract.source_of(close) or site.source
         sure = name in site.settings and close not in site.settings and meaning[close] == 1
@@ -73,6 +70,15 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
             (setting,),
             _rename(setting, close, site) if sure else None,
         )
+
+
+def unread(site: Site, contract: Contract) -> dict[str, str]:
+    """Each unknown key that is close to a known one, with that."""
+    meant = frozenset(
+        {*store.parser(site.parser).own, *(field for field in RECOMPUTE_KEYS if field in contract.fields)}
+    )
+    names = (*site.origins, *site.settings)
+    return {name: close for name in names if (close := _close(name, meant, contract)) is not None}
 
 
 def _written(name: str, site: Site) -> str:

@@ -2,8 +2,9 @@
 
 What it does
     Reports ``moe_layer_recompute``, ``recompute_activations``, ``checkpoint_activations`` and NeMo's
-    ``activations_checkpoint_*`` while they are set to anything but false or null. NeMo 1 reads the last by these names
-    only (``megatron_base_model.py#L557-L559``), so they are not reported in its files.
+    ``activations_checkpoint_*`` while they are set to anything but false or null, also where Python assigns the last to
+    a configuration of Megatron-Core's. NeMo 1 reads these by these names only (``megatron_base_model.py#L557-L559``),
+    so they are not reported in its files. Of flags, those that Megatron-LM's parser has given up.
 
 Why is this bad
     Megatron-Core warns about the first and will remove it. It never had the others: some frameworks translate them,
@@ -24,8 +25,22 @@ from .finding import Example, Finding
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
 
-VALID = (Example(f"{_MODEL}recompute_granularity: null\nmoe_layer_recompute: false\n", options={"mcore": "0.16.1"}),)
+VALID = (
+    Example(f"{_MODEL}recompute_granularity: null\nmoe_layer_recompute: false\n", options={"mcore": "0.16.1"}),
+    Example(
+        "from nemo.collections.nlp import models\n\n\ndef setup(model_cfg, megatron_cfg):\n"
+        '    model_cfg.activations_checkpoint_granularity = "full"\n',
+        filename="setup.py",
+    ),
+)
 INVALID = (
+    Example(
+        'def setup(model_cfg, cfg):\n    if cfg["megatron_cfg"]["activation_checkpointing"]:\n'
+        '        model_cfg.activations_checkpoint_granularity = "full"\n',
+        (3,),
+        "setup.py",
+    ),
+    Example("python pretrain_gpt.py --activations-checkpoint-method uniform\n", (1,), "run.sh"),
     Example(f"{_MODEL}num_moe_experts: 8\nmoe_layer_recompute: true\n", (5,), options={"mcore": "0.16.1"}),
     Example(f"{_MODEL}recompute_activations: true\n", (4,)),
 )
@@ -57,7 +72,7 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
         note = contract.source_of(name)
         yield Finding(
             "RCL208",
-            f"{name} is deprecated",
+            f"{name} is NeMo 1's name: megatron-core does not have it" if name in _OF_NEMO else f"{name} is deprecated",
             setting.key,
             note and f"declared at {note}",
             f"use {SUCCESSORS[name]}",

@@ -66,4 +66,5 @@ def _besides(site: Site) -> str:
     """What full recomputation needs besides and the site does not have."""
     names = ("recompute_method", "recompute_num_layers")
     absent = [name for name in names if site.effective.get(name) is None and name not in site.settings]
-    return f" and add {joined([called(site, name) for name in absent])}" if absent else ""
+    values = {"recompute_method": "uniform", "recompute_num_layers": 1}
+    return f" and add {joined([f'{called(site, name)}: {values[name]}' for name in absent])}" if absent else ""

@@ -24,6 +24,7 @@ import ast
 import os
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -157,6 +158,7 @@ def _check_prose(
             yield from _judge(items, _whole(items), choice, _prose_fix(items, one, prose, choice))
 
 
+@lru_cache(maxsize=1)
 def _near_another(text: str, modules: frozenset[str]) -> list[int]:
     """Where a module is named so near to another that the two can be in one list."""
     named = [(match.start(), match[0]) for match in naming(modules).finditer(text)]

@@ -4,14 +4,14 @@ A change is proposed only if the configuration with it is run through the contra
 no other guard does that did not before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..schemas.contract import Contract, Guard
 from ..sources.keys import FIELDS, SWITCH
 from ..sources.model import Site
+from .graph_capture import captured
+from .runtime_facts import fact
 from .wording import joined, shown
 
 _GRANULARITY = "recompute_granularity"
@@ -41,7 +41,8 @@ def remedies(site: Site, guard: Guard, contract: Contract, instance: dict[str, A
     if guard not in contract.violations(instance):
         return found
     for candidates in (_of_others(site, guard, contract, instance, named), _of_recompute(site, guard, instance)):
-        change = next((one for one in candidates if is_proven(one, guard, contract, instance)), None)
+        proven = (one for one in candidates if is_proven(one, guard, contract, instance))
+        change = next((one for one in proven if not _meets_graph(one, site, contract)), None)
         if change is not None:
             found.append(change)
     return found
@@ -51,6 +52,16 @@ def is_proven(change: Change, guard: Guard, contract: Contract, instance: Mappin
     """Whether the contract accepts what it rejected, and rejects nothing that it accepted."""
     after = contract.violations({**instance, **change.values})
     return guard not in after and all(other in contract.violations(dict(instance)) for other in after)
+
+
+def _meets_graph(change: Change, site: Site, contract: Contract) -> bool:
+    """Whether a module is left, or now is, inside a captured CUDA graph, which no check of Megatron-Core's looks at."""
+    after = site._replace(effective={**site.effective, **change.values})
+    modules = after.value(_MODULES)
+    if after.value(_GRANULARITY) != "selective" or not isinstance(modules, list):
+        return False
+    rows = (fact(name, after, contract) for name in ("captured-fails", "captured-skips"))
+    return any(rows) and not captured(after, contract).isdisjoint(name for name in modules if isinstance(name, str))
 
 
 def _of_others(
@@ -70,7 +81,7 @@ def _of_others(
                 rest = [item for item in value if item not in unwanted]
                 yield Change(f"remove {quoted(unwanted)} from {key(site, field)}", {field: rest})
         for new in _values(field, schema, contract, value, words):
-            yield Change(_set(site, field, new), {field: new})
+            yield Change(assign(site, field, new), {field: new})
 
 
 def _rank(field: str, value: Any, words: str, site: Site) -> tuple[bool, bool, bool]:
@@ -133,10 +144,8 @@ def _selective(site: Site, instance: dict[str, Any]) -> Iterator[Change]:
     setting = site.origin(_GRANULARITY)
     if setting is None or setting.name != _GRANULARITY:
         return
-    others = [name for name in ("recompute_method", "recompute_num_layers") if _is_written(site, name)]
     values = {_GRANULARITY: "selective", "recompute_method": None, "recompute_num_layers": None}
-    removed = f" and remove {joined([key(site, name) for name in others])}" if others else ""
-    yield Change(_set(site, _GRANULARITY, "selective") + removed, values)
+    yield Change(selective(site), values)
 
 
 def _none_at_all(site: Site) -> Change:
@@ -159,7 +168,22 @@ def _is_written(site: Site, field: str) -> bool:
     return site.origin(field) is not None and site.effective.get(field) is not None
 
 
-def _set(site: Site, field: str, value: Any) -> str:
+def without(site: Site, modules: list[str]) -> str:
+    """How to recompute some modules of a list no longer: fewer of them, or none at all where no other is listed."""
+    listed = site.value(_MODULES)
+    rest = [name for name in listed if name not in modules] if isinstance(listed, list) else []
+    return f"remove {quoted(modules)} from {key(site, _MODULES)}" if rest else _none_at_all(site).text
+
+
+def selective(site: Site) -> str:
+    """How to recompute modules in the place of whole layers."""
+    others = [name for name in ("recompute_method", "recompute_num_layers") if _is_written(site, name)]
+    removed = f" and remove {joined([key(site, name) for name in others])}" if others else ""
+    return assign(site, _GRANULARITY, "selective") + removed
+
+
+def assign(site: Site, field: str, value: Any) -> str:
+    """How to give a field a value: ``set recompute_method: uniform``; of flags ``set --recompute-method uniform``."""
     if site.spelling != "-":
         return f"set {key(site, field)}: {snippet(value)}"
     if value is True:

@@ -110,6 +110,11 @@ class Contract:
         """Megatron-Core's default of any field of its configuration; None where it has none, or no such field."""
         return self.every_default.get(field)
 
+    def takes_word(self, field: str) -> bool:
+        """Whether a field is a string, and cannot be a list, such as ``cuda_graph_scope`` in 0.15."""
+        types = self.fields.get(field, {}).get("type", [])
+        return "string" in types and "array" not in types
+
     def source_of(self, field: str) -> str:
         """Where ``field`` is declared."""
         return self.fields.get(field, {}).get("x-source", "")

@@ -16,6 +16,9 @@ from ..schemas import names
 #: The key that NeMo-RL has for the whole, and other frameworks for something else.
 SWITCH: Final = "activation_checkpointing"
 
+#: The switches that frameworks have for the whole, NeMo-RL, AReaL and Megatron-LM.
+SWITCHES: Final = frozenset({SWITCH, "gradient_checkpointing", *names.FLAGS})
+
 #: What frameworks over Megatron-LM have beside its flags, as the argument parser names it: Primus's list of layers.
 FRAMEWORK_FLAGS: Final = ("recompute_layer_ids",)
 

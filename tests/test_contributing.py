@@ -87,9 +87,9 @@ def run(command: str, printed: str, folder: Path) -> None:
 
 def test_a_rule_and_its_fix(copy):
     follow("Add a rule", copy, needs=3)
-    assert "RCL250 | no-layers | warning |  |" in (copy / "README.md").read_text(encoding="utf-8")
+    assert "RCL250 | too-many-layers | warning |  |" in (copy / "README.md").read_text(encoding="utf-8")
     follow("Add a fix", copy, needs=6)
-    assert "RCL250 | no-layers | warning | yes |" in (copy / "README.md").read_text(encoding="utf-8")
+    assert "RCL250 | too-many-layers | warning | yes |" in (copy / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_framework():

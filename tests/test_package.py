@@ -148,6 +148,7 @@ def test_no_file_is_an_option(checkout, tmp_path, arguments):
 
 @pytest.mark.parametrize("name", ["--output-file=a.yaml", "--exclude=x.yaml", "-v.yaml", "--help.sh"])
 def test_a_file_named_by_a_glob_is_no_option(command, name):
-    result = command("check", "--output-format", "concise", "--dialect", "nemo-rl", name, files={name: TYPO})
+    options = () if name.endswith(".sh") else ("--dialect", "nemo-rl")  # which finds nothing in a script, and says so
+    result = command("check", "--output-format", "concise", *options, name, files={name: TYPO})
     assert result.out.startswith(f"{name}:5:25: RCL106 ") or name.endswith(".sh")
     assert result.code != 2 and "usage" not in result.out + result.err

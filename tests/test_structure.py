@@ -30,6 +30,8 @@ BELOW = {
 
 #: Lists that say something of a few modules, and not which modules there are.
 ABOUT_SOME = {
+    ("lint_rules/graph_capture.py", "_ALL"): "those that run as tensor_parallel.checkpoint",
+    ("lint_rules/graph_capture.py", "_PARTS"): "what each part of a captured layer has of them",
     ("lint_rules/rcl203_no_effect.py", "_OF_EXPERTS"): "the modules that a dense model does not have",
     ("smoke/advise/choices.py", "_INSIDE"): "which modules stand inside others, so that both together save no more",
     ("smoke/sizes.py", "_MODULE_NEEDS"): "what gives a small model the module that is asked for",

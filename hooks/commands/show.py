@@ -40,7 +40,7 @@ def run(namespace: argparse.Namespace) -> int:
             sites, problems = linter.sites(file)
             contract = linter.contract(file).contract
             facts = dict(linter.options_for(file).facts)
-            found.extend(as_data(site, contract.defaults, facts) for site in sites)
+            found.extend(as_data(site, contract, facts) for site in sites)
             for problem in problems:
                 broken = True
                 write_problem(problem)

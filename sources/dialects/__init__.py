@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from ...schemas.names import FLAGS
 from .. import keys
-from ..model import Finding, Setting, Site, Span
+from ..model import UNKNOWN, Finding, Setting, Site, Span
 
 if TYPE_CHECKING:  # the table is looked at for every file, YAML is loaded for those that match
     from ..reader import Document, Reader
@@ -119,16 +119,18 @@ DIALECTS = (
         (b"megatron_cfg", b"defaults:", b'defaults":', b"defaults':"),
         overrides=rf"((?:.*\.)?megatron_cfg)\.(?:.*\.)?(?:{_KEY}|activation_check\w*)",
     ),
-    Dialect("primus", "primus", _RECOMPUTE, program="primus"),
-    Dialect("roll", "roll", _RECOMPUTE, overrides=rf"((?:.*\.)?strategy_config)\.(?:{_KEY})"),
-    Dialect("verl", "verl", _RECOMPUTE, overrides=rf"((?:.*\.)?override_transformer_config)\.(?:{_KEY})"),
+    Dialect("primus", "primus", (*_RECOMPUTE, b"framework: megatron", b"extends:"), program="primus"),
+    Dialect("roll", "roll", (*_RECOMPUTE, b"defaults:"), overrides=rf"((?:.*\.)?strategy_config)\.(?:{_KEY})"),
+    Dialect(
+        "verl", "verl", (*_RECOMPUTE, b"defaults:"), overrides=rf"((?:.*\.)?override_transformer_config)\.(?:{_KEY})"
+    ),
     Dialect(
         "ms-swift",
         "ms_swift",
         _RECOMPUTE,
         program=r"(?<![^\s/])(?:megatron|swift) (?:sft|pt|rlhf|grpo|dpo|kto|rm|gkd|export)(?!\S)",
     ),
-    Dialect("areal", "areal", _RECOMPUTE, overrides=rf"((?:.*\.)?megatron)\.(?:{_KEY})"),
+    Dialect("areal", "areal", (*_RECOMPUTE, b"defaults:"), overrides=rf"((?:.*\.)?megatron)\.(?:{_KEY})"),
     Dialect("rlinf", "rlinf", _RECOMPUTE, overrides=rf"((?:actor|critic)\.model)\.(?:{_KEY})"),
     Dialect("skyrl", "skyrl", _RECOMPUTE, overrides=rf"((?:.*\.)?transformer_config_kwargs)\.(?:{_KEY})"),
     Dialect("chatlearn", "chatlearn", _RECOMPUTE, overrides=rf"(models\.policy_trainer)\.(?:{_KEY})"),
@@ -141,15 +143,24 @@ DIALECTS = (
     ),
     Dialect("mindspeed-mm", "mindspeed_mm", _RECOMPUTE, json=True),
     Dialect(
-        "nemo", "nemo", (b"activations_checkpoint_", b"_granularity"), overrides=r"(.+)\.activations_checkpoint_\w+"
+        "nemo",
+        "nemo",
+        (b"activations_checkpoint_", b"_granularity", b"defaults:"),
+        overrides=r"(.+)\.activations_checkpoint_\w+",
     ),
-    Dialect("megatron-bridge", "megatron_bridge", _RECOMPUTE, overrides=rf"(.+)\.(?:{_KEY})"),
+    Dialect(
+        "megatron-bridge",
+        "megatron_bridge",
+        _RECOMPUTE,
+        overrides=rf"(.+)\.(?:{_KEY})",
+        program=r"(?<![^\s/])(?:setup_experiment|performance/run_script)\.py(?!\S)",
+    ),
     Dialect("megatron-lm", "megatron_lm", _RECOMPUTE, program=r".*"),
     Dialect("transformer-config", "transformer_config", _RECOMPUTE),
     Dialect("generic", "generic", (*_RECOMPUTE, b"megatron_c"), json=True),
-    Dialect("launch-script", "launch_script", (*_RECOMPUTE, *_OVERRIDES), "script"),
+    Dialect("launch-script", "launch_script", (*_RECOMPUTE, *_OVERRIDES, b"activations-checkpoint-"), "script"),
     Dialect("python-flags", "python_flags", (*_RECOMPUTE, b"activations_checkpoint_"), "python", beside=True),
-    Dialect("python", "python_literals", _FIELDS, "python"),
+    Dialect("python", "python_literals", (*_FIELDS, b"activations_checkpoint_"), "python"),
 )
 
 NAMES = tuple(dialect.name for dialect in DIALECTS)
@@ -243,6 +254,17 @@ def of_program(words: Iterable[str]) -> Dialect:
     """The dialect of the flags of a command with these words; Megatron-LM's, unless the program is another's."""
     text = " ".join(filter(None, words))
     return next(dialect for dialect in DIALECTS if dialect.program and re.search(dialect.program, text))
+
+
+def asked_for(settings: Mapping[str, Setting], file: str) -> list[Setting]:
+    """What a file itself asks to be recomputed, apart from the defaults that frameworks' own examples document."""
+    documented = {"recompute_granularity": ("full", None), "recompute_modules": (None,)}
+    found = [settings[name] for name in documented if name in settings]
+    return [
+        setting
+        for setting in found
+        if setting.span.path == file and setting.value is not UNKNOWN and setting.value not in documented[setting.name]
+    ]
 
 
 def ignored(

@@ -2,7 +2,10 @@
 
 Facts from inclusionAI/AReaL at 4aef98d8d818:
 
+* ``areal/api/cli_args.py#L2907-L2935``: Hydra composes the file; to_structured_cfg merges it over dataclasses, where
+  OmegaConf refuses keys that they do not have and values of another type.
 * ``areal/api/cli_args.py#L886-L890``, MegatronEngineConfig: ``full``, ``uniform`` and 1 unless given; modules None.
+  ``gradient_checkpointing`` is false unless given (L1095).
 * ``areal/engine/megatron_engine.py#L520-L527``: with mbridge, which is the default (cli_args.py#L917), they are handed
   on only where the role's ``gradient_checkpointing`` is true; ``areal/models/mcore/registry.py#L218-L224``: with
   megatron-bridge always.
@@ -12,21 +15,32 @@ Open: the model comes from a checkpoint.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
 from ..keys import RECOMPUTE_KEYS, is_nearly
 from ..model import UNKNOWN, Finding, Setting, Site
 from ..reader import Document, Reader
 from ..shell.flags import Line
+from ..suggest import nearest
+from ..yaml.hydra_defaults import anchor, compose, referred
 from ..yaml.search import mappings
 from ..yaml.settings import Resolver, dotted, setting, settings_of
 from ..yaml.tree import Mapping
-from . import Given, Reading, ignored
+from . import Given, Reading, asked_for, ignored, rejected
 from .forks import above
 
 _CONFIG = "areal/api/cli_args.py#L886-L890"
 _ENGINE = "areal/engine/megatron_engine.py#L520-L527"
-_DEFAULTS = {"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}
+_DEFAULTS = {
+    "recompute_granularity": "full",
+    "recompute_method": "uniform",
+    "recompute_num_layers": 1,
+    "recompute_modules": None,
+    "distribute_saved_activations": None,
+}
+_FIELDS = tuple(_DEFAULTS)
 _SWITCH = "gradient_checkpointing"
 _BRIDGE = "bridge_type"
 _WANTED = RECOMPUTE_KEYS | {_SWITCH, _BRIDGE}
@@ -41,18 +55,26 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     if root is None:
         return None
     sites = []
+    composed = compose(document, reader)
+    if composed is None:
+        return None
+    root = composed.root
     for path, role in mappings(root):
         entry = role.entries.get("megatron")
-        if entry is None or not isinstance(entry.value, Mapping) or not path:
+        if entry is None or not path:
             continue
-        if not any("recompute" in name or is_nearly(name) for name in entry.value.entries):
+        here = (*path, "megatron")
+        config = referred(root, here, entry.value)
+        if not isinstance(config, Mapping) or not any(
+            "recompute" in name or is_nearly(name) for name in config.entries
+        ):
             continue
         if forced or any(name in role.entries for name in _MARKS):
-            here = (*path, "megatron")
-            settings = settings_of(entry.value, Resolver(root, here, _WANTED))
+            settings = settings_of(config, Resolver(root, here, _WANTED))
             switch = role.entries.get(_SWITCH)
             beside = {} if switch is None else {_SWITCH: setting(_SWITCH, switch, Resolver(root, path, _WANTED))}
-            given = Given(settings, document.path, dotted(here), entry.value.span, complete=True, beside=beside)
+            place = config.span if config.span.path == document.path else anchor(document)
+            given = Given(settings, document.path, dotted(here), place, complete=composed.complete, beside=beside)
             sites.append(site(given, reader))
     return Reading(sites, []) if sites or forced else None
 
@@ -78,10 +100,12 @@ def site(given: Given, reader: Reader) -> Site:
     unread: tuple[Finding, ...] = ()
     asked = settings.get("recompute_granularity")
     if _is_off(given, reader):
-        for name in (*_DEFAULTS, "recompute_modules"):
+        for name in _DEFAULTS:
             effective.pop(name, None)
-        effective["recompute_granularity"], origins["recompute_granularity"] = None, given.beside[_SWITCH]
-        unread = _switched_off(settings, given.file)
+        effective["recompute_granularity"] = None
+        if _SWITCH in given.beside:  # a file that leaves it out may be another's parent
+            origins["recompute_granularity"] = given.beside[_SWITCH]
+            unread = _switched_off(settings, given.file)
     elif asked is not None and asked.value == "selective" and "recompute_num_layers" not in settings:
         origins["recompute_num_layers"] = asked  # AReaL's default of 1 stands beside it
     elif asked is not None and asked.value is None:
@@ -97,14 +121,32 @@ def site(given: Given, reader: Reader) -> Site:
         origins,
         closed=False,
         ignored=unread,
+        rejected=tuple(_refused(given.settings)),
         source=_CONFIG,
     )
+
+
+def _refused(settings: dict[str, Setting]) -> Iterator[Finding]:
+    """What OmegaConf refuses to merge over AReaL's dataclass."""
+    for name, written in settings.items():
+        value = written.value
+        if "recompute" in name and name not in _FIELDS:
+            message = f"{name} is no key of AReaL's megatron configuration, which refuses it"
+            help = "delete it" if (close := nearest(name, _FIELDS)) is None else f"did you mean {close}?"
+            yield rejected("framework-rule", written, message, source=_CONFIG, help=help)
+        elif value is UNKNOWN or value is None:
+            continue
+        elif name == "recompute_num_layers" and not isinstance(_typed(name, value), int):
+            message = f"recompute_num_layers is {json.dumps(value)}, which is no integer: AReaL refuses it"
+            yield rejected("framework-rule", written, message, source=_CONFIG, help="write an integer")
 
 
 def _is_off(given: Given, reader: Reader) -> bool:
     """Whether the role's switch is known to be off, and to matter: with megatron-bridge it does not."""
     switch, bridge = given.beside.get(_SWITCH), given.settings.get(_BRIDGE)
-    if switch is None or _typed(_SWITCH, switch.value) is not False:
+    if switch is None and (given.line is not None or not given.complete):
+        return False
+    if switch is not None and _typed(_SWITCH, switch.value) is not False:
         return False
     if bridge is not None:
         return bridge.value not in (UNKNOWN, "megatron-bridge")
@@ -120,11 +162,10 @@ def _leaves_default(line: Line, path: str, reader: Reader) -> bool:
 
 def _switched_off(settings: dict[str, Setting], file: str) -> tuple[Finding, ...]:
     """What the file asks for, other than AReaL's defaults, while ``gradient_checkpointing`` is false."""
-    for name, documented in (("recompute_granularity", ("full", None)), ("recompute_modules", (None,))):
-        asked = settings.get(name)
-        if asked is None or asked.span.path != file or asked.value is UNKNOWN or asked.value in documented:
-            continue
-        reason = "is ignored: gradient_checkpointing of the role is off"
-        help = f"set gradient_checkpointing: true, or delete {name}"
-        return (ignored("checkpointing-off", asked, reason, source=_ENGINE, help=help),)
-    return ()
+    asked = asked_for(settings, file)
+    if not asked:
+        return ()
+    reason = "is ignored: gradient_checkpointing of the role is off"
+    also = "" if "recompute_num_layers" in settings else " and recompute_num_layers: null"  # AReaL's default is 1
+    help = f"set gradient_checkpointing: true{also}, or delete {' and '.join(setting.name for setting in asked)}"
+    return (ignored("checkpointing-off", asked[0], reason, source=_ENGINE, help=help),)

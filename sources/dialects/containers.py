@@ -50,8 +50,8 @@ _CONTAINERS = {
 #: A name is a misspelling only while it is this close, in letters, to the right one.
 _TOLERANCE = 1 / 8
 
-#: What the names have in them that stands unharmed in nearly every misspelling of one.
-_HINT = re.compile(r"(?m)^[ \t{,-]*['\"]?(?:mega|strat|over\w*tr|trans\w*co)\w*['\"]?[ \t]*:")
+#: What the names have in them that stands unharmed in nearly every misspelling of one; longer words are none.
+_HINT = re.compile(r"(?m)^[ \t{,-]*['\"]?(?:mega|strat|over\w{0,40}?tr|trans\w{0,40}?co)\w{0,40}['\"]?[ \t]*:")
 
 
 def misspelled(document: Document) -> Iterator[Finding]:

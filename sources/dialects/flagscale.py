@@ -17,9 +17,10 @@ the parser's defaults. What an ``auto_tuner`` searches is no setting.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from ..keys import RECOMPUTE_KEYS
-from ..model import UNKNOWN, Setting, Site
+from ..model import UNKNOWN, Setting, Site, TooMuch
 from ..reader import Document, Reader
 from ..shell.flags import is_recompute
 from ..yaml.search import child
@@ -28,6 +29,8 @@ from ..yaml.tree import Mapping
 from . import Given, Reading, megatron_args
 
 _SOURCE = "flagscale/runner/utils.py#L271-L290"
+#: FlagScale's files have a dozen; aliases may make more.
+_MOST_PARTS = 500
 _ABSENT = ("recompute_granularity", "recompute_method", "recompute_num_layers", "recompute_modules")
 
 #: What ``system`` has in FlagScale's files.
@@ -52,7 +55,10 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     for name in ("system", "model", "data"):
         part = child(holder, name)
         if part is not None:
-            for below, mapping in _flattened(part, (*path, name)):
+            flat = list(islice(_flattened(part, (*path, name)), _MOST_PARTS + 1))
+            if len(flat) > _MOST_PARTS:
+                raise TooMuch(f"unfolds into more than {_MOST_PARTS} mappings below {above}{name}")
+            for below, mapping in flat:
                 settings.update(settings_of(mapping, Resolver(root, below, RECOMPUTE_KEYS)))
     if not any(map(is_recompute, settings)):
         return Reading([], [])

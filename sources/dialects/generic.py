@@ -16,10 +16,11 @@ Left to others, and silent:
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Any
 
 from ..keys import FIELDS, RECOMPUTE_KEYS
-from ..model import UNKNOWN, Setting, Site, Span
+from ..model import UNKNOWN, Setting, Site, Span, TooMuch
 from ..reader import Document, Reader
 from ..shell.flags import is_recompute
 from ..suggest import nearest
@@ -51,6 +52,8 @@ _OTHERS = frozenset(
 #: Words of others for a granularity or a method.
 _OTHERS_WORDS = ("", "auto", "none", "core_attn", "first_n", "full_attn", "only_attn")
 
+#: What is looked at of one list; a release has a dozen.
+_MOST_MODULES = 1000
 _NAME = re.compile(r"\w+")
 _PART = re.compile(r"[^,\s]+")
 
@@ -100,9 +103,14 @@ def _modules(mapping: Mapping) -> list[str]:
     """The modules that a mapping names, in a list or in one string with commas or blanks."""
     entry = mapping.entries.get(_MODULES)
     value = None if entry is None else to_python(entry.value)
+    named: list[str] = []
     if isinstance(value, str):
-        return _PART.findall(value)
-    return [str(item) for item in value] if isinstance(value, list) else []
+        named = [match[0] for match in islice(_PART.finditer(value), _MOST_MODULES + 1)]
+    elif isinstance(value, list):
+        named = [str(item) for item in value[: _MOST_MODULES + 1]]
+    if len(named) > _MOST_MODULES:
+        raise TooMuch(f"has more than {_MOST_MODULES:,} items in {_MODULES}")
+    return named
 
 
 def _has_patterns(mapping: Mapping) -> bool:

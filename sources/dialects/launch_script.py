@@ -17,7 +17,7 @@ from ..keys import NEARLY, RECOMPUTE_FLAGS, RECOMPUTE_KEYS, WORD, WORDLESS, spel
 from ..model import Setting, Site, Span
 from ..reader import Document, Reader
 from ..shell import makefile, sourced
-from ..shell.flags import BOOLEANS, SWITCHES, Flag, Line, Word, is_recompute, settings_of, take_apart, text_of
+from ..shell.flags import BOOLEANS, REMOVED, SWITCHES, Flag, Line, Word, is_recompute, settings_of, take_apart, text_of
 from ..shell.hidden import Hidden
 from ..shell.overrides import Override, override, parse
 from ..shell.sourced import Script
@@ -34,8 +34,9 @@ _COMMENT_LINES = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
 #: What a script must hold before anything of it is looked at closely.
 _INTERESTING = re.compile(
-    rf"--\"?(?:[\w-]{{0,40}}{WORD}\b|[\w-]{{0,40}}{WORD}_|{spelled(WORDLESS)}|{NEARLY})"
+    rf"--\"?(?:[\w-]{{0,40}}{WORD}\b|[\w-]{{0,40}}{WORD}_|{spelled((*WORDLESS, *REMOVED))}|{NEARLY})"
     rf"|[\w.]\.(?:{WORD}_\w+|{NEARLY}|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
+    rf"|[{{,]\s*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})\s*:"
 )
 
 
@@ -237,7 +238,8 @@ def of_flags(
         reader: reads the files beside it.
         absent: the settings that nothing gives to the command, as far as its program has no other source of them.
     """
-    if any(is_recompute(flag.name) for flag in line.flags):
+    removed = any(flag.name in REMOVED for flag in line.flags) and any(map(_PRETRAINS.search, line.texts))
+    if removed or any(is_recompute(flag.name) for flag in line.flags):
         settings = settings_of(flag for flag in line.flags if _FLAG_NAME.match(flag.name))
         given = Given(settings, path, "", anchor, complete=line.complete, flags=True, line=line, absent=absent)
         yield load(of_program(line.texts)).site(given, reader)
@@ -247,7 +249,8 @@ def of_overrides(line: Line, overrides: Iterable[Override], anchor: Span, path: 
     """A site for each place that a command's overrides reach into; for the rest, see :func:`of_flags`."""
     groups: dict[str, dict[str, Setting]] = {}
     for one in overrides:
-        groups.setdefault(one.path, {})[one.setting.name] = one.setting
+        for part in one.parts():
+            groups.setdefault(part.path, {})[part.setting.name] = part.setting
     keys = (f"{prefix}.{name}" for prefix, group in groups.items() for name in group if _is_key(name))
     for where, dialect in places(keys).items():
         inside = f"{where}."
@@ -262,4 +265,6 @@ def _is_key(name: str) -> bool:
     return is_recompute(name) or name.startswith(("activation_check", "activations_check"))
 
 
+#: Megatron-LM's own programs.
+_PRETRAINS = re.compile(r"(?:^|/)pretrain_\w+\.py$")
 _FLAG_NAME = re.compile(r"[A-Za-z]\w*$")

@@ -10,12 +10,17 @@ from typing import Any
 
 from ...schemas.names import VALUES
 from ..model import UNKNOWN, Finding, Setting, Site
-from . import Given, ignored
+from ..shell.flags import REMOVED
+from ..suggest import nearest
+from . import Given, ignored, rejected
 
 ARGUMENTS = "megatron/training/arguments.py"
 
 #: The schema of ``schemas/recipes`` with what validate_args checks.
 PARSER = "megatron-lm"
+
+#: What the parser takes for ``--recompute-granularity``.
+_CHOICES = VALUES["recompute_granularity"]
 
 #: Arguments that become a field of another name (argument_utils.py, core_transformer_config_from_args).
 _RENAMED = {"num_experts": "num_moe_experts", "fp8_format": "fp8"}
@@ -87,7 +92,7 @@ def site(given: Given, dialect: str, *, spelling: str = "_") -> Site:
         origins,
         closed=closed,
         ignored=unread,
-        rejected=tuple(_old_switch(settings, flags=given.flags)),
+        rejected=(*_old_switch(settings, flags=given.flags), *_no_choice(settings, flags=given.flags)),
         parser=PARSER,
         source=ARGUMENTS,
         spelling=spelling,
@@ -103,6 +108,11 @@ def _spelled(name: str, *, flags: bool) -> str:
 
 
 def _old_switch(settings: dict[str, Setting], *, flags: bool) -> Iterator[Finding]:
+    for name, new in REMOVED.items():
+        if flags and name in settings:
+            old, written = settings[name], _spelled(new, flags=flags)
+            reason = f"{name} is no longer valid: Megatron-LM's parser does not have it"
+            yield Finding("deprecated-key", reason, old.key, f"{ARGUMENTS}#L117-L120", f"use {written}", (old,))
     old = settings.get("checkpoint_activations")
     if old is not None and old.value is True:
         full = "--recompute-granularity full" if flags else "recompute_granularity: full"
@@ -117,6 +127,18 @@ def _old_switch(settings: dict[str, Setting], *, flags: bool) -> Iterator[Findin
         )
 
 
+def _no_choice(settings: dict[str, Setting], *, flags: bool) -> Iterator[Finding]:
+    """A granularity that no check of Megatron-Core's sees, since ``recompute_activations`` goes before it."""
+    written, short = settings.get("recompute_granularity"), settings.get("recompute_activations")
+    if not flags or written is None or short is None or short.value in (None, False):
+        return
+    if isinstance(written.value, str) and written.value not in _CHOICES:
+        message = f'recompute_granularity is "{written.value}", which is neither "full" nor "selective"'
+        close = nearest(written.value, _CHOICES)
+        help = f'write "{close}"' if close else "delete --recompute-granularity"
+        yield rejected("invalid-granularity", written, message, source=f"{ARGUMENTS}#L117-L120", help=help)
+
+
 def _short_switch(
     settings: dict[str, Setting], effective: dict[str, Any], origins: dict[str, Setting], *, flags: bool
 ) -> Iterator[Finding]:
@@ -128,8 +150,8 @@ def _short_switch(
         effective["recompute_granularity"] = UNKNOWN
         return
     written = settings.get("recompute_granularity")
-    if written is not None and isinstance(written.value, str) and written.value not in VALUES["recompute_granularity"]:
-        return  # the parser does not take it, whatever stands beside it
+    if flags and written is not None and isinstance(written.value, str) and written.value not in _CHOICES:
+        return  # the parser refuses the word
     if written is not None and written.value not in (None, UNKNOWN, "selective"):
         reason = 'is ignored: with recompute_activations, Megatron-LM sets it to "selective"'
         help = f"delete {_spelled('recompute_granularity', flags=flags)}"

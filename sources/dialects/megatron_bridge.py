@@ -8,6 +8,9 @@ Facts from NVIDIA-NeMo/Megatron-Bridge at 067f987df:
 * ``src/megatron/bridge/training/config.py``: the model's ``finalize()`` runs ``TransformerConfig``'s checks afterwards.
 * ``src/megatron/bridge/training/comm_overlap.py#L485-L513``: with MoE communication overlap, the checks that
   Megatron-Core makes as well.
+* ``scripts/performance/argument_parser.py#L848-L868`` and ``utils/overrides.py#L163-L187``:
+  ``--recompute_num_layers N`` means full, block and N, ``--recompute_modules a,b`` selective; these are spelled with
+  underscores, and other flags about recomputation are ignored.
 
 Open: the recipe has the rest. Files of NeMo Automodel and torchtitan have ``activation_checkpointing`` and no
 ``recompute_*`` keys, and are not these.
@@ -15,13 +18,18 @@ Open: the recipe has the rest. Files of NeMo Automodel and torchtitan have ``act
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..keys import RECOMPUTE_KEYS, is_nearly
-from ..model import Site
+from ..model import UNKNOWN, Finding, Setting, Site, Span
 from ..reader import Document, Reader
+from ..shell.flags import Line, is_recompute
 from ..yaml.search import child
 from ..yaml.settings import Resolver, settings_of
-from . import Given, Reading
+from . import Given, Reading, ignored, rejected
 
+_PERFORMANCE = "scripts/performance/utils/overrides.py#L163-L187"
+_ARGUMENTS = "scripts/performance/argument_parser.py#L848-L868"
 _SOURCE = "src/megatron/bridge/training/utils/omegaconf_utils.py"
 
 
@@ -41,6 +49,8 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
 
 def site(given: Given, reader: Reader) -> Site:
     """The site of what a file or a command line puts over a recipe."""
+    if given.flags and given.line is not None:
+        return _of_flags(given, given.line)
     effective = {name: setting.value for name, setting in given.settings.items()}
     return Site(
         "megatron-bridge",
@@ -54,3 +64,67 @@ def site(given: Given, reader: Reader) -> Site:
         parser="megatron-bridge",
         source=_SOURCE,
     )
+
+
+def _of_flags(given: Given, line: Line) -> Site:
+    """The site of a performance script's flags."""
+    written = {text[2:].partition("=")[0] for text in line.texts if text.startswith("--")}
+    effective: dict[str, Any] = {}
+    origins: dict[str, Setting] = {}
+    settings: dict[str, Setting] = {}
+    unread: list[Finding] = []
+    wrong: list[Finding] = []
+    for name, setting in given.settings.items():
+        taken = name in _FLAGS and (name in written or name.replace("_", "-") not in written)
+        if taken:
+            settings[name] = setting
+        elif is_recompute(name):
+            reason = "is ignored: the performance scripts do not have the flag"
+            help = "use --recompute_num_layers or --recompute_modules"
+            unread.append(ignored("settings-ignored", setting, reason, source=_ARGUMENTS, help=help))
+    layers, modules = settings.get("recompute_num_layers"), settings.get("recompute_modules")
+    if layers is not None:
+        effective.update(recompute_granularity="full", recompute_method="block", recompute_num_layers=layers.value)
+        origins.update(recompute_granularity=layers, recompute_method=layers)
+        if not isinstance(layers.value, int) and layers.value is not UNKNOWN:
+            message = f'recompute_num_layers is "{layers.value}", which is no number: the script refuses it'
+            help = "write a number of layers"
+            wrong.append(rejected("framework-rule", layers, message, source=_ARGUMENTS, help=help))
+    if modules is not None:
+        words = modules.value if isinstance(modules.value, list) else [UNKNOWN]
+        names: Any = UNKNOWN if UNKNOWN in words[:1] else str(words[0]).split(",")
+        settings["recompute_modules"] = modules = modules._replace(value=names, items=_places(modules, names))
+        effective.update(recompute_granularity="selective", recompute_modules=names)
+        origins["recompute_granularity"] = modules
+    return Site(
+        "megatron-bridge",
+        given.file,
+        given.path,
+        given.anchor,
+        settings,
+        effective,
+        origins,
+        closed=False,
+        ignored=tuple(unread),
+        rejected=tuple(wrong),
+        parser="megatron-bridge",
+        source=_PERFORMANCE,
+    )
+
+
+_FLAGS = ("recompute_num_layers", "recompute_modules")
+
+
+def _places(modules: Setting, names: Any) -> tuple[Span, ...]:
+    """Where each name of a comma-separated word stands; nowhere by itself in a word that is computed or quoted."""
+    if modules.computed or not isinstance(names, list) or len(modules.items) != 1:
+        return ()
+    word = modules.items[0]
+    if word.line != word.end_line or word.end_column - word.column != len(",".join(names)):
+        return ()
+    spans = []
+    at = word.column
+    for name in names:
+        spans.append(word._replace(column=at, end_column=at + len(name)))
+        at += len(name) + 1
+    return tuple(spans)

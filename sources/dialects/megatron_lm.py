@@ -3,7 +3,8 @@
 Facts from NVIDIA/Megatron-LM at d98e8a64ddf3:
 
 * ``tests/functional_tests/shell_test_utils/_run_training.sh#L97-L169``: each entry of ``MODEL_ARGS`` (``MODEL_ARGS_2``,
-  ... for the later runs of one test) becomes a flag with its value; ``true`` a flag alone; ``"[a b]"`` two words.
+  ... for the later runs of one test) becomes a flag with its value; ``true`` a flag alone, null and ``false`` the
+  words; ``"[a b]"`` two words.
 * ``megatron/training/arguments.py``, validate_args: :mod:`.megatron_args`.
 * ``megatron/training/yaml_arguments.py#L301-L320``: the same checks on ``language_model`` and ``model_parallel``, and
   core_transformer_config_from_yaml, which reads the fields of both.
@@ -18,6 +19,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ..keys import RECOMPUTE_FLAGS, SCALARS
 from ..model import UNKNOWN, Finding, Setting, Site, Span
 from ..reader import Document, Reader
 from ..shell.flags import BOOLEANS, LISTS, SWITCHES, Line, is_recompute, number
@@ -31,6 +33,9 @@ from .forks import is_fork, is_patched, takes_old_switch
 _PROGRAM = re.compile(r"\.py$|^python[\d.]*$|^torchrun$|^-m$")
 #: Arguments that name a file which may have any other.
 _BRINGS_MORE = frozenset({"config", "config_file", "exp", "yaml_cfg"})
+_HARNESS = "tests/functional_tests/shell_test_utils/_run_training.sh#L97-L169"
+_OWN = re.compile(r"pretrain_\w+\.py$")
+_ARGUMENTS = f"{megatron_args.ARGUMENTS}#L117-L120"
 _RUN = re.compile(r"MODEL_ARGS(?:_\d+)?$")
 _PARSES = "megatron/training/arguments.py#L117-L132"
 _WORD = re.compile(r"[^\s\[\]]+")
@@ -62,16 +67,18 @@ def site(given: Given, reader: Reader) -> Site:
     absent = given.absent if _BRINGS_MORE.isdisjoint(settings) else frozenset()
     if is_fork(reader, given.file, flags, words):
         if takes_old_switch(reader, given.file):
-            settings = {name: setting for name, setting in settings.items() if name != "checkpoint_activations"}
+            flags = [name for name in flags if name != "checkpoint_activations"]
         settings = {name: setting for name, setting in settings.items() if name in flags}
         complete = False
         if not is_patched(reader, given.file, flags):
             absent = frozenset()
     program = next((word.rpartition("/")[2] for word in words if word.endswith(".py")), "")
+    wrong = list(_refused_flags(given.line, settings)) if complete and given.line and _OWN.match(program) else []
     given = given._replace(settings=settings, complete=complete, path=program)
     made = megatron_args.site(given, "megatron-lm", spelling="-")
-    stray = tuple(_stray_words(given.line, settings)) if given.line is not None else ()
-    made = made._replace(rejected=(*made.rejected, *stray))
+    if given.line is not None and not wrong:
+        wrong.extend(_stray_words(given.line, settings))
+    made = made._replace(rejected=(*made.rejected, *wrong))
     if made.closed or made.effective.get("recompute_granularity") != "full":
         return made
     return made._replace(effective={**dict.fromkeys(absent), **made.effective})
@@ -91,14 +98,58 @@ def _stray_words(line: Line, settings: dict[str, Setting]) -> Iterator[Finding]:
             yield rejected("framework-rule", settings[flag.name], message, source=_PARSES, help=help)
 
 
+def _refused_flags(line: Line, settings: dict[str, Setting]) -> Iterator[Finding]:
+    """What argparse refuses of the recompute flags of Megatron-LM's own programs, before their values are looked at."""
+    written = {text[2:].partition("=")[0] for text in line.texts if text.startswith("--")}
+    for flag in line.flags:
+        made = settings.get(flag.name)
+        if made is None or flag.name not in RECOMPUTE_FLAGS:
+            continue
+        dashed = flag.name.replace("_", "-")
+        if flag.name != dashed and flag.name in written and dashed not in written:
+            message, help = f"--{flag.name} is no flag of Megatron-LM's: its parser refuses it", f"write --{dashed}"
+        elif flag.name in SWITCHES and flag.values and flag.values[0].text:
+            message, help = f"--{dashed} takes no value: the parser refuses {flag.values[0].text}", "delete the value"
+        elif not flag.values and flag.name not in SWITCHES:
+            message, help = f"--{dashed} has no value: the parser refuses it", "write a value, or delete the flag"
+        else:
+            continue
+        yield rejected("framework-rule", made, message, source=_ARGUMENTS, help=help)
+
+
 def _of_arguments(path: str, name: str, mapping: Mapping) -> Site:
     settings = {}
+    wrong: list[Finding] = []
     for key, entry in mapping.entries.items():
         if key.startswith("--"):
             made = _argument(key[2:].replace("-", "_"), entry)
-            settings[made.name] = made
+            refusal = _refusal(key, made) if is_recompute(made.name) else ""
+            if refusal:
+                wrong.append(
+                    rejected(
+                        "framework-rule", made, refusal, source=_HARNESS, help=f"delete it, or write {_flag(made)}"
+                    )
+                )
+            if "_" not in key:
+                settings[made.name] = made
     given = Given(settings, path, name, mapping.span, complete=True, flags=True)
-    return megatron_args.site(given, "megatron-lm", spelling="-")
+    made_site = megatron_args.site(given, "megatron-lm", spelling="-")
+    return made_site._replace(rejected=(*made_site.rejected, *wrong))
+
+
+def _flag(made: Setting) -> str:
+    return f"--{made.name.replace('_', '-')}" + ("" if made.name not in SWITCHES else ": true")
+
+
+def _refusal(key: str, made: Setting) -> str:
+    """Why argparse refuses an entry about recomputation; empty where it does not."""
+    if "_" in key:
+        return f"{key} is no flag of Megatron-LM's, which has dashes: its parser refuses it"
+    if made.name in SWITCHES:
+        return f"{key} takes no value: the word false behind it is refused" if made.value is False else ""
+    if made.value is None and made.name in SCALARS:
+        return f"{key} gets the word null, which the parser refuses"
+    return ""
 
 
 def _argument(name: str, entry: Entry) -> Setting:

@@ -7,25 +7,37 @@ Facts from modelscope/ms-swift at 3602360a5623, ``swift/megatron/arguments/megat
 * L798-L801: ``none`` becomes None; ``selective`` with a method raises ValueError.
 * ``swift/megatron/arguments/export_args.py#L21``: for ``megatron export`` the default is ``none``.
 
-Flags may be spelled with ``_`` or ``-`` (transformers' HfArgumentParser). Open: the model comes from a checkpoint.
+* ``swift/cli/main.py``, parse_yaml_args: a file's values are handed on as words, null as ``None``, which the parser
+  refuses for the granularity, the method and the number of layers.
+
+Names may be abbreviated, as far as they are clear, and flags may be spelled with ``_`` or ``-`` (transformers'
+HfArgumentParser). Open: the model comes from a checkpoint.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from ..keys import is_nearly
-from ..model import Setting, Site
+from ..model import UNKNOWN, Finding, Setting, Site
 from ..reader import Document, Reader
 from ..shell.flags import Line
 from ..yaml.settings import settings_of
 from ..yaml.tree import Mapping
-from . import Given, Reading
+from . import Given, Reading, rejected
 
 #: What is not given is not taken from a checkpoint either (L737-L739).
-_DEFAULTS = {"recompute_granularity": "selective", "recompute_method": None, "recompute_num_layers": None}
+_DEFAULTS = {
+    "recompute_granularity": "selective",
+    "recompute_method": None,
+    "recompute_num_layers": None,
+    "recompute_modules": None,
+}
 
+_WORDS_AT = "swift/cli/main.py#L61-L71"
+_ARGUMENT_NAMES = tuple(_DEFAULTS)
 _ARGUMENTS = "swift/megatron/arguments/megatron_args.py"
 
 #: A flat file with recompute keys is Megatron-SWIFT's when it has one of these too: argument names of its own.
@@ -62,7 +74,44 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     if root is None or not (forced or _is_recognized(root)):
         return None
     settings = {_name(name): _as_argument(made) for name, made in settings_of(root, None).items()}
-    return Reading([site(Given(settings, document.path, "", root.span, complete=True), reader)], [])
+    made = site(Given(settings, document.path, "", root.span, complete=True), reader)
+    return Reading([made._replace(rejected=(*made.rejected, *_no_words(made.settings)))], [])
+
+
+def _no_words(settings: dict[str, Setting]) -> Iterator[Finding]:
+    """The values of a file that make words which the parser refuses."""
+    for name in ("recompute_granularity", "recompute_method", "recompute_num_layers"):
+        written = settings.get(name)
+        if written is None:
+            continue
+        if written.value is None:
+            message = f"{name} is null, which ms-swift hands on as the word None: its parser refuses it"
+            help = "write none" if name == "recompute_granularity" else "delete the line"
+        elif name == "recompute_num_layers" and isinstance(written.value, float):
+            message, help = f"{name} is {written.value}, which is no integer: the parser refuses it", "write an integer"
+        else:
+            continue
+        yield rejected("framework-rule", written, message, source=_WORDS_AT, help=help)
+
+
+def _whole_names(settings: dict[str, Setting], line: Line | None) -> tuple[dict[str, Setting], list[Finding]]:
+    """The settings with abbreviated names written out, and what is wrong with those that are not clear."""
+    found: dict[str, Setting] = {}
+    wrong: list[Finding] = []
+    words = {} if line is None else {flag.name: flag.values for flag in line.flags}
+    for name, made in settings.items():
+        meant = [field for field in _ARGUMENT_NAMES if field.startswith(name)] if name.startswith("recompute") else []
+        if name in _ARGUMENT_NAMES or not meant:
+            found[name] = made
+        elif len(meant) > 1:
+            message = f"{name} may stand for {' or '.join(meant)}: ms-swift's parser refuses it"
+            wrong.append(rejected("framework-rule", made, message, source=_ARGUMENTS, help=f"write {meant[0]} in full"))
+        else:
+            value = made.value
+            if meant[0] == "recompute_modules" and not isinstance(value, list):
+                value = [UNKNOWN if word.text is None else word.text for word in words.get(name, ())] or [value]
+            found[meant[0]] = made._replace(name=meant[0], value=value)
+    return found, wrong
 
 
 def _name(key: str) -> str:
@@ -75,7 +124,9 @@ def _as_argument(made: Setting) -> Setting:
     ``swift/cli/main.py``, parse_yaml_args.
     """
     value = made.value
-    if made.name == "recompute_modules" and isinstance(value, str):
+    if made.name == "recompute_modules" and value is None:
+        value = ["None"]
+    elif made.name == "recompute_modules" and isinstance(value, str):
         value = [value]
     elif isinstance(value, str) and value.isdecimal() and len(value) < 100:
         value = int(value)
@@ -92,7 +143,7 @@ def _is_recognized(root: Mapping) -> bool:
 
 def site(given: Given, reader: Reader) -> Site:
     """The site that arguments make, from a file or from the flags of one command."""
-    settings = given.settings
+    settings, wrong = _whole_names(given.settings, given.line)
     effective: dict[str, Any] = dict(_DEFAULTS) if given.complete and _has_defaults(given.line) else {}
     effective.update((name, setting.value) for name, setting in settings.items())
     if effective.get("recompute_granularity") == "none":
@@ -106,6 +157,7 @@ def site(given: Given, reader: Reader) -> Site:
         effective,
         {},
         closed=False,
+        rejected=tuple(wrong),
         parser="ms-swift",
         source=f"{_ARGUMENTS}#L484-L487",
     )

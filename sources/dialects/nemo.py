@@ -20,8 +20,10 @@ from typing import Any
 from ..model import Finding, Setting, Site
 from ..reader import Document, Reader
 from ..suggest import nearest
+from ..yaml.hydra_defaults import anchor, compose, referred
 from ..yaml.search import mappings
 from ..yaml.settings import Resolver, dotted, settings_of
+from ..yaml.tree import Mapping
 from . import Given, Reading, ignored
 
 _SOURCE = "nemo/collections/nlp/models/language_modeling/megatron_base_model.py#L557-L587"
@@ -42,15 +44,27 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     root = document.root
     if root is None:
         return None
-    sites = [
-        site(
-            Given(settings_of(mapping, Resolver(root, path, _WANTED)), document.path, dotted(path), mapping.span),
-            reader,
-        )
-        for path, mapping in mappings(root)
-        if any(name in _WANTED or _meant(name) for name in mapping.entries)
-    ]
+    composed = compose(document, reader)
+    if composed is None:
+        return None
+    root = composed.root
+    sites = []
+    for path, mapping in _with_referred(root):
+        if any(name in _WANTED or _meant(name) for name in mapping.entries):
+            place = mapping.span if mapping.span.path == document.path else anchor(document)
+            settings = settings_of(mapping, Resolver(root, path, _WANTED))
+            sites.append(site(Given(settings, document.path, dotted(path), place), reader))
     return Reading(sites, []) if sites or forced else None
+
+
+def _with_referred(root: Mapping) -> Iterator[tuple[tuple[str, ...], Mapping]]:
+    """Every mapping below ``root``, also those that stand at a place by reference."""
+    for path, mapping in mappings(root):
+        yield path, mapping
+        for name, entry in mapping.entries.items():
+            value = entry.value
+            if not isinstance(value, Mapping) and isinstance(named := referred(root, (*path, name), value), Mapping):
+                yield (*path, name), named
 
 
 def site(given: Given, reader: Reader) -> Site:

@@ -21,7 +21,7 @@ from ..yaml.cycles import cycle_of
 from ..yaml.merge import merge
 from ..yaml.settings import Resolver, dotted, find, scalar_text, settings_of
 from ..yaml.tree import Mapping, Sequence, Value, scalar, span_of
-from . import Given, Reading, ignored, rejected
+from . import Given, Reading, asked_for, ignored, rejected
 
 _SETUP = "NeMo-RL nemo_rl/models/megatron/setup.py"
 _SOURCE = f"{_SETUP}#L1071-L1092"
@@ -263,6 +263,14 @@ def site(given: Given, reader: Reader) -> Site:
         elif on is True and given.complete and given.line is None and switch is not None:
             effective["recompute_granularity"], origins["recompute_granularity"] = "full", switch
         unread = _apply(settings, effective)
+    nested = settings.get("_override_")
+    inherits = any(name in RECOMPUTE_KEYS and one.span.path != given.file for name, one in settings.items())
+    disabled = "enabled" in settings and settings["enabled"].value is False
+    if nested is not None and nested.value is True and nested.span.path == given.file and inherits and not disabled:
+        reason = "is ignored here: NeMo-RL looks for it in mappings at the top of a file only"
+        unread.append(
+            ignored("settings-ignored", nested, reason, source="nemo_rl/utils/config.py", help="delete _override_")
+        )
     return Site(
         "nemo-rl",
         given.file,
@@ -333,15 +341,14 @@ def _apply(settings: dict[str, Setting], effective: dict[str, Any]) -> list[Find
 
 def _switched_off(settings: dict[str, Setting], switch: Setting | None, file: str) -> list[Finding]:
     """What this very file asks for while the switch is off, apart from the exemplars' documented defaults."""
-    for name, documented in (("recompute_granularity", ("full", None)), ("recompute_modules", (None,))):
-        setting = settings.get(name)
-        if setting is None or setting.span.path != file or setting.value is UNKNOWN or setting.value in documented:
-            continue
-        where = "" if switch is None or switch.span.path == file else f" ({switch.span.path}:{switch.span.line})"
-        reason = f"is ignored: activation_checkpointing is off{where}"
-        help = f"set activation_checkpointing: true, or delete {name}"
-        return [ignored("checkpointing-off", setting, reason, source=f"{_SETUP}#L1071", help=help)]
-    return []
+    asked = asked_for(settings, file)
+    if not asked:
+        return []
+    where = "" if switch is None or switch.span.path == file else f" ({switch.span.path}:{switch.span.line})"
+    reason = f"is ignored: activation_checkpointing is off{where}"
+    also = "" if "recompute_granularity" in settings else " and recompute_granularity: selective"
+    help = f"set activation_checkpointing: true{also}, or delete {' and '.join(setting.name for setting in asked)}"
+    return [ignored("checkpointing-off", asked[0], reason, source=f"{_SETUP}#L1071", help=help)]
 
 
 def _null_granularity(granularity: Setting) -> Finding:

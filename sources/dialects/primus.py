@@ -8,6 +8,10 @@ Facts from AMD-AGI/Primus at fd1eeabbad15:
 * ``primus/core/config/yaml_loader.py``: ``extends`` is one file or a list of files relative to the file; later ones
   win, the file itself wins over all. ``${NAME:default}`` is replaced first, and typed; ``${NAME}`` must be in the
   environment. (``bases``, which older files have, is no longer read.)
+  The same holds for the experiment itself.
+* ``primus/core/utils/arg_utils.py#L45-L66``: the value of a flag is a literal of Python's, or else a string; a flag has
+  the argument's exact name, with underscores, and one word. ``primus/backends/megatron/argument_builder.py`` drops
+  what Megatron-LM's parser does not have.
 * ``primus/core/utils/yaml_utils.py#L70-L75``, set_value_by_key: the string ``null`` is None.
 * ``primus/backends/megatron``: the result goes through Megatron-LM's ``validate_args`` (:mod:`.megatron_args`).
 * ``primus/backends/megatron/patches/recompute_layer_patches.py``: with ``recompute_layer_ids``, Megatron-Core's checks
@@ -18,21 +22,26 @@ A module's or a model's file (a *preset*) is a site by itself, too, so that it c
 Closed once both files are found and understood; open otherwise, and for other trainers than the pretraining one.
 """
 
+import ast
+import builtins
+import json
 import os
 import re
 from typing import Any, NamedTuple
 
-from ..keys import is_nearly
+from ..keys import RECOMPUTE_FLAGS, is_nearly
 from ..model import UNKNOWN, Finding, Setting, Site, Span
 from ..projects import upwards
 from ..reader import Document, Reader
-from ..shell.flags import number
+from ..shell.flags import Line, number
 from ..yaml.cycles import cycle_of
+from ..yaml.merge import merge
 from ..yaml.search import child, text_at
 from ..yaml.settings import scalar_text, setting
 from ..yaml.tree import Entry, Mapping, Sequence, Value, span_of
-from . import Given, Reading, megatron_args, rejected
+from . import Given, Reading, ignored, megatron_args, rejected
 
+_OVERRIDES = "primus/core/utils/arg_utils.py#L45-L66"
 _PATCH = "primus/backends/megatron/patches/recompute_layer_patches.py"
 _FRAMEWORKS = ("megatron", "megatron_bridge")
 _PRESETS = re.compile(r"/configs/(?:models|modules)/megatron(?:_bridge)?/")
@@ -61,12 +70,16 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     root = document.root
     if root is None:
         return None
-    modules = child(root, "modules")
+    experiment = _Preset(root, complete=True)
+    if "extends" in root.entries and (child(root, "modules") is not None or not _is_preset(document.path, root)):
+        experiment = _extend(reader, document, (os.path.normpath(document.path),))
+    modules = child(experiment.root, "modules")
     if modules is None:
         return _of_preset(document, reader, root) if forced or _is_preset(document.path, root) else None
     sites: list[Site] = []
     problems: list[Finding] = []
     recognized = False
+    where = child(root, "modules") or root
     for name, entry in modules.entries.items():
         module = entry.value
         framework = text_at(module, "framework") if isinstance(module, Mapping) else None
@@ -75,9 +88,19 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
         recognized = True
         if framework in _FRAMEWORKS:
             trainer, wrong = _trainer(document, reader, module, name, framework)
-            sites.append(trainer)
+            if not experiment.complete:
+                trainer = trainer._replace(closed=False)
+            if any(_is_ours(key) for key in trainer.settings):
+                own = module.span.path == document.path
+                sites.append(trainer if own else trainer._replace(anchor=where.span))
             problems.extend(wrong)
-    return Reading(sites, problems) if recognized or forced else None
+    if not recognized and not forced:
+        return None
+    return Reading(sites, list(dict.fromkeys((*experiment.problems, *problems))))
+
+
+def _is_ours(key: str) -> bool:
+    return "recompute" in key or key in RECOMPUTE_FLAGS
 
 
 def _is_preset(path: str, root: Mapping) -> bool:
@@ -127,13 +150,12 @@ def site(given: Given, reader: Reader) -> Site:
     A command's flags are put over an experiment's YAML, which has the rest; their values are Python's or YAML's words
     (``primus/core/utils/arg_utils.py``, parse_cli_overrides).
     """
+    unread: list[Finding] = []
     if given.line is not None:
-        settings = {
-            name: setting._replace(value=None) if setting.value in ("None", "null") else setting
-            for name, setting in given.settings.items()
-        }
+        settings = _of_flags(given, given.line, unread)
         given = given._replace(settings=settings, complete=False)
     made = megatron_args.site(given, "primus")
+    made = made._replace(ignored=(*made.ignored, *unread))
     ids = given.settings.get("recompute_layer_ids")
     if ids is None or ids.value is None:
         return made
@@ -144,6 +166,46 @@ def site(given: Given, reader: Reader) -> Site:
         hidden.append("recompute_granularity")
     effective = {**made.effective, **dict.fromkeys(hidden, UNKNOWN)}
     return made._replace(effective=effective, rejected=(*made.rejected, *wrong))
+
+
+def _of_flags(given: Given, line: Line, unread: list[Finding]) -> dict[str, Setting]:
+    """The settings that Primus makes of a command's flags; what it drops goes into ``unread``."""
+    written = {text[2:].partition("=")[0] for text in line.texts if text.startswith("--")}
+    settings = {}
+    for flag in line.flags:
+        made = given.settings.get(flag.name)
+        if made is None:
+            continue
+        if flag.name not in written and flag.name.replace("_", "-") in written:
+            if _is_ours(flag.name):
+                reason = "is ignored: Primus takes flags by the argument's name, which has underscores"
+                unread.append(ignored("settings-ignored", made, reason, source=_OVERRIDES, help=f"write --{flag.name}"))
+            continue
+        value: Any = True
+        if flag.values:
+            text = flag.values[0].text
+            unknown = text is None or (flag.values[0].computed and not text)
+            value = UNKNOWN if unknown or text is None else _literal(text)
+            made = made._replace(span=flag.values[0].span)
+        settings[flag.name] = made._replace(value=value, items=())
+    return settings
+
+
+def _literal(text: str) -> Any:
+    """What Python makes of a flag's word, else the word; UNKNOWN where Python would have to compute."""
+    text = text.strip()
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    if len(text) > _LONGEST:
+        return UNKNOWN
+    try:
+        value = ast.literal_eval(text)
+        return list(value) if isinstance(value, tuple) else value
+    except SyntaxError:
+        return text
+    except (ValueError, TypeError, MemoryError, RecursionError):
+        names = re.findall(r"[A-Za-z_]\w*", re.sub(r"'[^']*'|\"[^\"]*\"", "", text))
+        return text if any(not hasattr(builtins, name) for name in names) else UNKNOWN
 
 
 # ---- the files that an experiment names
@@ -161,7 +223,22 @@ def _preset(document: Document, reader: Reader, module: Mapping, key: str, folde
     if root is None:
         return _Preset(_NOTHING, complete=False)
     path = os.path.join(root, folder, file)
+    there = os.path.exists(path) or reader.document(path).root is not None
+    if not there and os.path.isdir(os.path.join(root, folder)):
+        return _Preset(_NOTHING, complete=False, problems=(_missing(name, path, entry.value),))
     return _extended(reader, path, (document.path,))
+
+
+def _missing(name: str, path: str, node: Any) -> Finding:
+    """A file that is named and not there: Primus does not start."""
+    from ..suggest import nearest
+
+    folder = os.path.dirname(path) or "."
+    names = [file for file in os.listdir(folder) if file.endswith((".yaml", ".yml"))] if os.path.isdir(folder) else []
+    close = nearest(os.path.basename(path), names)
+    hint = f"did you mean {close if name.endswith(('.yaml', '.yml')) else os.path.splitext(close)[0]}?" if close else ""
+    message = f'parent "{name}" cannot be read: no such file'
+    return Finding("missing-parent", message, span_of(node), f"looked for {path}", hint)
 
 
 def _configs(path: str) -> str | None:
@@ -208,12 +285,16 @@ def _extend(reader: Reader, document: Document, chain: tuple[str, ...]) -> _Pres
             complete = False
             circular = True
             continue
+        if "$" not in text and not os.path.exists(parent) and reader.document(parent).root is None:
+            problems.append(_missing(text, parent, node))
+            complete = False
+            continue
         preset = _extended(reader, parent, chain)
-        base.entries.update(preset.root.entries)
+        base = merge(base, preset.root)
         complete = complete and preset.complete
         circular = circular or preset.circular
         problems.extend(preset.problems)
-    base.entries.update({name: entry for name, entry in root.entries.items() if name != "extends"})
+    base = merge(base, Mapping({name: entry for name, entry in root.entries.items() if name != "extends"}, root.span))
     return _Preset(base, complete, tuple(dict.fromkeys(problems)), circular)
 
 
@@ -250,6 +331,9 @@ def _resolved(made: Setting) -> Setting:
     if isinstance(value, str) and "${" in value:
         value = _environment(value)
         made = made._replace(value=value, computed=True)
+    elif isinstance(value, list) and any(isinstance(item, str) and "${" in item for item in value):
+        value = [_environment(item) if isinstance(item, str) else item for item in value]
+        made = made._replace(value=value, computed=True)
     return made._replace(value=None) if value == "null" else made
 
 
@@ -277,6 +361,10 @@ def _layer_ids(ids: Setting, site: Site) -> list[Finding]:
                 103,
             )
         )
+    if _is_no_list(ids.value):
+        written = json.dumps(ids.value, default=str)
+        message = f"recompute_layer_ids is {written}, which Primus does not read as a list of layers"
+        return [*found, _rejected(ids, message, "list the layers, as in [0, 1, 2]", 73)]
     numbers = _numbers(ids.value)
     if numbers is None:
         return found
@@ -298,6 +386,16 @@ def _layer_ids(ids: Setting, site: Site) -> list[Finding]:
                 )
             )
     return found
+
+
+def _is_no_list(value: Any) -> bool:
+    """Whether Primus cannot make numbers of it: it splits a string at commas, and goes through anything else."""
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list):
+        return True
+    if UNKNOWN in parts:
+        return False
+    return _numbers(parts) is None
 
 
 def _numbers(value: Any) -> list[int] | None:

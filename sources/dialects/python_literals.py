@@ -35,6 +35,12 @@ _PLAIN_STRING = re.compile(r"([\"'])[^\\\"'\r\n]*\1")
 #: Objects that are no configuration: they take what their own parser or framework gives them.
 _NOT_CONFIGURATIONS = frozenset({"args", "cls", "self"})
 
+#: NeMo 1's names, which no class of Megatron-Core's has; its own code assigns them to its own configurations.
+_OLD_NAME = "activations_checkpoint_"
+_OLD_NAMES = frozenset({f"{_OLD_NAME}granularity", f"{_OLD_NAME}method", f"{_OLD_NAME}num_layers"})
+_OF_NEMO = re.compile(r"\bnemo\.|(?:from|import) nemo\b|mcore_gpt")
+_OF_MCORE = re.compile(r"megatron_cfg|(?:from|import) megatron\.(?:core|bridge)\b")
+
 #: Contexts in which an exception is what is wanted.
 _EXPECTS = frozenset({"raises", "assertRaises", "assertRaisesRegex", "xfail", "suppress"})
 
@@ -45,14 +51,33 @@ _Assigned: TypeAlias = "dict[str, tuple[ast.expr, ast.expr]]"
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each call, dictionary, and run of assignments."""
-    misspelled = misspelled_keys(document.text)
-    if not misspelled and not any(field in document.text for field in FIELDS):  # before it is parsed
+    text = document.text  # it is searched before it is parsed
+    misspelled = misspelled_keys(text)
+    old = _OLD_NAME in text and _OF_MCORE.search(text) is not None and _OF_NEMO.search(text) is None
+    if not old and not misspelled and not any(field in text for field in FIELDS):
         return None
     python = document.python
     if not isinstance(python, Python):
         return None
     sites = list(_Literals(python, reader, misspelled).sites())
+    if old:
+        sites.extend(_old_names(python))
     return Reading(sites, []) if sites else None
+
+
+def _old_names(python: Python) -> Iterator[Site]:
+    """A site for each assignment of NeMo 1's names to an attribute of a configuration."""
+    for node in ast.walk(python.tree):
+        if not isinstance(node, ast.Assign):
+            continue
+        for target in _targets([node]):
+            path = path_of(target.value)
+            if target.attr not in _OLD_NAMES or path is None or path[0] in _NOT_CONFIGURATIONS:
+                continue
+            key = python.span(target)
+            key = key._replace(line=key.end_line, column=key.end_column - len(target.attr))
+            setting = Setting(target.attr, _value(node.value), python.span(node.value), key, computed=True)
+            yield Site("python", python.path, ".".join(path), key, {target.attr: setting}, {}, {}, closed=False)
 
 
 #: A key is a misspelling only while it is this close, in letters, to the right one.
@@ -273,7 +298,7 @@ class _Literals:
         python = self._python
         node = self._names.value(node, scope)
         value = _value(node)
-        if value == []:
+        if value == [] and name == "recompute_modules":
             value = UNKNOWN  # "none of them" beside any granularity
         span, plain = self._inside(node)
         items: tuple[Span, ...] = ()

@@ -16,15 +16,19 @@ Open: the model comes from a checkpoint. The files are Hydra's; strategies are w
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
-from ..model import UNKNOWN, Site
+from ..keys import FIELDS
+from ..model import UNKNOWN, Finding, Setting, Site
 from ..reader import Document, Reader
 from ..yaml.hydra_defaults import find
-from ..yaml.search import cut, text_at
-from . import Given, Reading
+from ..yaml.search import cut
+from . import Given, Reading, rejected
 
 _ARGUMENTS = "mcore_adapter/src/mcore_adapter/training_args.py#L285"
+_FIELDS_AT = "mcore_adapter/src/mcore_adapter/training_args.py#L97-L130"
+_FIELDS = ("recompute_granularity", "recompute_method", "recompute_num_layers", "recompute_modules")
 _PART = re.compile(r"[^,]+")
 
 
@@ -35,8 +39,8 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
         return None
     sites = []
     recognized = False
-    for holder, config, settings, path, place in found:
-        strategy = text_at(holder, "strategy_name")
+    for _, beside, config, settings, path, place in found:
+        strategy = beside.get("strategy_name")
         if strategy is None:
             continue
         recognized = True
@@ -59,10 +63,31 @@ def site(given: Given, reader: Reader) -> Site:
         if modules.computed or len(modules.items) != len(effective["recompute_modules"]):
             settings = {**settings, "recompute_modules": modules._replace(items=())}
     fillable = ("recompute_method", "recompute_num_layers")
+    if effective.get("recompute_granularity", UNKNOWN) is None:  # it is not handed on, and a checkpoint may have it
+        effective["recompute_granularity"] = UNKNOWN
     if effective.get("recompute_granularity") == "full" and all(effective.get(name) is None for name in fillable):
         effective.update(recompute_method="uniform", recompute_num_layers=1)
     else:
         for name in fillable:  # None is not handed on
             if effective.get(name, UNKNOWN) is None:
                 effective[name] = UNKNOWN
-    return Site("roll", given.file, given.path, given.anchor, settings, effective, {}, closed=False, source=_ARGUMENTS)
+    return Site(
+        "roll",
+        given.file,
+        given.path,
+        given.anchor,
+        settings,
+        effective,
+        {},
+        closed=False,
+        rejected=tuple(_refused(settings)),
+        source=_ARGUMENTS,
+    )
+
+
+def _refused(settings: dict[str, Setting]) -> Iterator[Finding]:
+    """The recompute fields of Megatron-Core that ROLL's arguments do not have: their class does not take the key."""
+    for name, setting in settings.items():
+        if name in FIELDS and name not in _FIELDS:
+            message = f"{name} is no argument of ROLL's, which refuses it"
+            yield rejected("framework-rule", setting, message, source=_FIELDS_AT, help="delete it")

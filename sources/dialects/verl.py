@@ -36,7 +36,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
         return None
     sites = [
         site(Given(settings, document.path, path, place), reader)
-        for _, config, settings, path, place in found
+        for _, _, config, settings, path, place in found
         if config is not None
     ]
     return Reading(sites, []) if found or forced else None

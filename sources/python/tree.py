@@ -170,6 +170,8 @@ class Python:
 def children(node: ast.AST) -> list[ast.AST]:
     """The nodes right below a node, but for its context (whether it is loaded or stored), which has no place."""
     found: list[ast.AST] = []
+    if isinstance(node, (ast.Name, ast.Constant)):  # every other node is one of these
+        return found
     for name in node._fields:
         value = getattr(node, name, None)
         if isinstance(value, list):

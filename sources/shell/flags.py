@@ -132,6 +132,12 @@ SWITCHES = frozenset(
 #: What people write behind a switch that takes no value.
 BOOLEANS = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False, "1": True, "0": False}
 
+#: Flags that Megatron-LM gave up for those of today in April 2022 (cfd2e216).
+REMOVED = {
+    "activations_checkpoint_method": "recompute_method",
+    "activations_checkpoint_num_layers": "recompute_num_layers",
+}
+
 #: Flags that always take one.
 _VALUED = SCALARS
 

@@ -22,8 +22,23 @@ class Override(NamedTuple):
     #: Whether it deletes the key.
     deletes: bool
 
+    def parts(self) -> "tuple[Override, ...]":
+        """An override for each key of the mapping that this one sets, such as ``a.b={c:d}``; else this one."""
+        value = self.setting.value
+        if not isinstance(value, dict):
+            return (self,)
+        inside = f"{self.path}.{self.setting.name}"
+        return tuple(
+            part
+            for name, each in value.items()
+            for part in Override(inside, self.setting._replace(name=name, value=each), False).parts()
+        )
+
 
 _KEY = re.compile(r"(~|\+\+|\+)?([A-Za-z_][\w@/-]*(?:\.[\w@/-]+)+)(=|$)")
+_NAME = re.compile(r"[A-Za-z_]\w*")
+#: A mapping with more brackets than this is not looked into.
+_DEEPEST = 30
 _WORDS = {"null": None, "true": True, "false": False}
 
 
@@ -56,6 +71,8 @@ def _value(word: Word, at: int) -> tuple[Any, tuple[Span, ...]]:
     """What the text from ``at`` on means, with a span for each item of a list."""
     text = word.text or ""
     stripped = text[at:].strip()
+    if stripped.startswith("{") and stripped.endswith("}") and len(re.findall(r"[\[{]", stripped)) < _DEEPEST:
+        return _collection(stripped), ()
     if not (stripped.startswith("[") and stripped.endswith("]")):
         return _primitive(stripped), ()
     items, spans = [], []
@@ -65,6 +82,22 @@ def _value(word: Word, at: int) -> tuple[Any, tuple[Span, ...]]:
         items.append(item)
         spans.append(word.part(start + quote, end - quote))
     return items, tuple(spans)
+
+
+def _collection(text: str) -> Any:
+    """What a mapping or a list means, with whatever is inside."""
+    if not (text.startswith(("[", "{")) and text.endswith("]" if text.startswith("[") else "}")):
+        return _primitive(text)
+    inner = [text[start:end] for start, end in _items(text, 1, len(text) - 1)]
+    if text.startswith("["):
+        return [_collection(item) for item in inner]
+    found: dict[str, Any] = {}
+    for item in inner:
+        name, colon, value = item.partition(":")
+        if not colon or not _NAME.fullmatch(name.strip()):
+            return UNKNOWN
+        found[name.strip()] = _collection(value.strip())
+    return found
 
 
 def _items(text: str, left: int, right: int) -> list[tuple[int, int]]:

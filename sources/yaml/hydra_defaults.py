@@ -21,6 +21,7 @@ from .settings import Resolver, dotted, scalar_text, settings_of
 from .tree import Entry, Mapping, Sequence, Value, span_of
 
 _HEADER = re.compile(r"\s*#\s*@package\s+(\S+)")
+_REFERENCE = re.compile(r"\$\{\s*(\.*)(\w[\w.-]*)\s*\}$")
 #: Files inside files deeper than this are not followed.
 _MAX_DEPTH = 12
 
@@ -38,6 +39,8 @@ class Found(NamedTuple):
 
     #: What holds the key.
     holder: Mapping
+    #: The strings that stand beside it, references followed.
+    beside: dict[str, str]
     #: The value, and its settings by key; None where it is no mapping.
     config: Mapping | None
     settings: dict[str, Setting]
@@ -57,14 +60,40 @@ def find(document: Document, reader: Reader, key: str) -> list[Found] | None:
         if entry is None:
             continue
         here = (*path, key)
-        if isinstance(entry.value, Mapping):
-            config, span = entry.value, entry.value.span
+        beside = {
+            name: text
+            for name, each in mapping.entries.items()
+            if (text := scalar_text(referred(composed.root, (*path, name), each.value))) is not None
+        }
+        value = referred(composed.root, here, entry.value)
+        if isinstance(value, Mapping):
+            config, span = value, value.span
             settings = settings_of(config, Resolver(composed.root, here, RECOMPUTE_KEYS))
             place = span if span.path == document.path else anchor(document)
-            found.append(Found(mapping, config, settings, dotted(here), place))
+            found.append(Found(mapping, beside, config, settings, dotted(here), place))
         else:
-            found.append(Found(mapping, None, {}, dotted(here), anchor(document)))
+            found.append(Found(mapping, beside, None, {}, dotted(here), anchor(document)))
     return found
+
+
+def referred(root: Mapping, path: tuple[str, ...], value: Value) -> Value:
+    """What the value at ``path`` is, where it is one reference such as ``${a.b}`` to another place of ``root``."""
+    for _ in range(_MAX_DEPTH):
+        text = scalar_text(value)
+        match = _REFERENCE.match(text) if text is not None else None
+        if match is None:
+            return value
+        dots = len(match.group(1))
+        if dots > len(path):
+            return value
+        path = (*path[: len(path) - dots if dots else 0], *match.group(2).split("."))
+        found: Value = root
+        for part in path:
+            if not isinstance(found, Mapping) or part not in found.entries:
+                return value
+            found = found.entries[part].value
+        value = found
+    return value
 
 
 def compose(document: Document, reader: Reader) -> Composed | None:

@@ -61,6 +61,16 @@ _RECIPES = (
     "model: Qwen\ntuner_type: lora\nrecompute_granularity: none\nrecompute_num_layers: '1'\nrecompute_modules: mlp\n",
     'MODEL_ARGS:\n  --recompute-granularity: selective\n  --recompute-modules: "[layernorm moe_act]"\n',
     "recompute_granularity: full\nrecompute_method: uniform\nrecompute_num_layers: 1\nnum_layers: 8\n",
+    "actor:\n  training_backend: megatron\n  model:\n    recompute_granularity: full\n"
+    "    mcore_customization_config: {x: 1}\n",
+    "trainer:\n  gradient_checkpointing: true\n  policy:\n    megatron_config:\n      transformer_config_kwargs:\n"
+    "        recompute_granularity: selective\n        recompute_modules: [mlp]\n",
+    "models:\n  policy_trainer:\n    recompute_granularity: full\n    recompute_num_layers: 1\n",
+    "system:\n  precision: {bf16: true}\n  recompute_granularity: full\n  recompute_num_layers: 1\n"
+    "model: {num_layers: 2}\n",
+    "megatron_training:\n  recompute-granularity: full\nactor_config:\n  recompute_method: block\n",
+    '{"text_decoder": {"model_id": "x", "recompute_granularity": "full", "recompute_num_layers": 1}}\n',
+    "trainer:\n  recompute_granularity: ful\n  recompute_modules: [mlp]\n",
 )
 
 
@@ -85,7 +95,8 @@ def _file(ending: str) -> Callable[[Random], tuple[str, bytes]]:
             text = _tree(generator, 0, "")
         if generator.random() < 0.95:
             text = mutated(generator, text, seeds)
-        name = "Makefile" if ending == ".sh" and generator.random() < 0.1 else f"a{ending}"
+        other = {".sh": "Makefile", ".yaml": "a.json"}.get(ending)
+        name = other if other and generator.random() < 0.1 else f"a{ending}"
         return name, as_bytes(generator, text)
 
     return make

@@ -19,12 +19,14 @@ CHILD = "defaults: base.yaml\npolicy:\n  megatron_cfg:\n    recompute_modules: [
 
 
 def test_show_names_every_origin(command):
-    result = command("show", "child.yaml", files={"base.yaml": BASE, "child.yaml": CHILD})
+    result = command("show", "--mcore", "0.16.1", "child.yaml", files={"base.yaml": BASE, "child.yaml": CHILD})
     assert result.code == 0
     assert result.out == (
-        "child.yaml  policy.megatron_cfg  [nemo-rl; defaults partial: a field not listed comes from elsewhere]\n"
+        "child.yaml  policy.megatron_cfg  "
+        "[nemo-rl; megatron-core 0.16.1; defaults partial: a field not listed comes from elsewhere]\n"
         '  recompute_granularity  "selective"         base.yaml:4\n'
         '  recompute_modules      ["shared_experts"]  child.yaml:4\n'
+        "  activation_checkpointing: true, the switch of nemo-rl  base.yaml:3\n"
     )
 
 
@@ -49,6 +51,72 @@ def test_show_closed_sites_and_json(command):
         "known": True,
         "origin": "megatron-core's default",
     }
+
+
+SELECTIVE = "num_layers: 1\nhidden_size: 8\nnum_attention_heads: 1\nrecompute_granularity: selective\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "modules"),
+    [
+        (
+            {"a.sh": "python train.py --recompute-granularity selective --recompute-modules $X core_attn\n"},
+            [None, "core_attn"],
+        ),
+        (
+            {
+                "a.yaml": "actor:\n  strategy_args:\n    strategy_name: megatron_train\n    strategy_config:\n"
+                '      recompute_granularity: selective\n      recompute_modules: ["${oc.env:M}", mlp]\n'
+            },
+            [None, "mlp"],
+        ),
+    ],
+    ids=["flags", "Hydra"],
+)
+def test_show_a_list_with_an_unknown_item(command, files, modules):
+    (name,) = files
+    (site,) = json.loads(command("show", "--output-format", "json", name, files=files).out)
+    assert {entry["field"]: entry["value"] for entry in site["settings"]}["recompute_modules"] == modules
+    assert "(known at run time only)" in command("show", name).out
+
+
+@pytest.mark.parametrize(
+    ("text", "mcore", "expected"),
+    [
+        (SELECTIVE, "0.16.1", {"recompute_modules": ["core_attn"]}),
+        (f"{SELECTIVE}recompute_modules: null\n", "0.16.1", {"recompute_modules": ["core_attn"]}),
+        (f"{SELECTIVE}recompute_modules: []\n", "0.16.1", {"recompute_modules": []}),
+        (
+            f"{SELECTIVE}recompute_granularity: null\nmoe_layer_recompute: true\n".replace(
+                "recompute_granularity: selective\n", ""
+            ),
+            "0.16.1",
+            {"recompute_granularity": "selective", "recompute_modules": ["core_attn", "moe"]},
+        ),
+        (
+            f"{SELECTIVE}recompute_modules: [mlp]\nmoe_layer_recompute: true\n",
+            "0.16.1",
+            {"recompute_granularity": "selective", "recompute_modules": ["mlp", "moe"]},
+        ),
+        (f"{SELECTIVE}moe_layer_recompute: true\n", "0.11.0", {"recompute_granularity": "selective"}),
+    ],
+    ids=["absent", "null", "empty", "old switch", "old switch beside modules", "no modules yet"],
+)
+def test_show_what_the_model_gets(command, text, mcore, expected):
+    files = {"a.yaml": text}
+    (site,) = json.loads(command("show", "--output-format", "json", "--mcore", mcore, "a.yaml", files=files).out)
+    assert site["megatron_core"] == mcore
+    shown = {entry["field"]: entry["value"] for entry in site["settings"]}
+    assert {name: shown[name] for name in expected} == expected
+    assert "recompute_modules" in shown or mcore == "0.11.0"
+
+
+def test_show_the_switch_of_the_framework(command):
+    text = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: full\n"
+    assert (
+        "  activation_checkpointing: true, the switch of nemo-rl  a.yaml:3\n"
+        in command("show", "a.yaml", files={"a.yaml": text}).out
+    )
 
 
 def test_show_nothing(command):

@@ -112,7 +112,7 @@ FULL = "recompute_granularity: full\nrecompute_method: uniform\nrecompute_num_la
         (
             f"{EXPERTS}recompute_modules: [moe]\nhidden_dropout: 0.0\ncuda_graph_impl: transformer_engine\n"
             "cuda_graph_scope: [moe_router]\n",
-            'remove "moe_router" from cuda_graph_scope, or remove "moe" from recompute_modules',
+            'set cuda_graph_impl: none, or remove "moe" from recompute_modules',
         ),
         (
             f"{EXPERTS}recompute_modules: [layernorm]\nfp8: hybrid\n",
@@ -165,3 +165,12 @@ def test_several_defaults_are_called_so_once(tmp_path, monkeypatch):
         '"core_attn" cannot be recomputed while cuda_graph_impl is "local" and these are left at their defaults: '
         'attention_dropout: 0.1 and cuda_graph_scope: "full"'
     )
+
+
+@pytest.mark.parametrize("mcore", ["0.15.3", "0.16.1"])
+def test_a_flag_is_the_word_or_the_list_that_the_release_has(tmp_path, monkeypatch, mcore):
+    text = (
+        "python pretrain_gpt.py --num-layers 4 --num-experts 8 --hidden-dropout 0 --cuda-graph-impl transformer_engine "
+        "--cuda-graph-scope attn --recompute-granularity selective --recompute-modules moe\n"
+    )
+    assert diagnostics(text, tmp_path, monkeypatch, "a.sh", mcore) == []

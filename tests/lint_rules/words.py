@@ -109,7 +109,7 @@ TEXTS: dict[str, list[Example]] = {
     "RCL201": [
         Example(
             f"{_FLAT}recompute_granularity: full\nrecompute_method: uniform\nrecompute_num_layers: 1\n"
-            "recompute_modules: [mlp]\n"
+            "recompute_modules: [layernorm]\n"
         )
     ],
     "RCL202": [

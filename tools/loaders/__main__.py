@@ -28,6 +28,9 @@ NAMES = (
     "miles",
     "nemo",
     "nemo_rl",
+    "rlinf",
+    "skyrl",
+    "flagscale",
 )
 
 

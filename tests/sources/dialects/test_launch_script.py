@@ -406,3 +406,28 @@ def test_here_documents_that_are_scripts(lint, text: str) -> None:
 def test_words_that_hide_no_flags_of_the_program(lint, command: str) -> None:
     assert [code for *_, code in lint({"run.sh": command.format(HALF) + "\n"})] == ["RCL104"]
     assert lint({"run.sh": command.format(HALF) + " $MORE\n"}) == []
+
+
+@pytest.mark.parametrize(
+    ("granularity", "found"),
+    [("selectve", [("RCL101", 1)]), ("full", [("RCL209", 1)]), ("selective", [])],
+)
+def test_the_parser_refuses_a_granularity_beside_the_short_switch(granularity, found, lint):
+    text = f"python pretrain_gpt.py --num-layers 4 --recompute-activations --recompute-granularity {granularity}\n"
+    assert [(code, line) for _, line, _, code in lint({"run.sh": text}, mcore="0.16.1") if code != "RCL208"] == found
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ({}, ["RCL208", "RCL208"]),
+        ({"megatron/arguments.py": "group.add_argument('--checkpoint-activations')\n"}, []),
+    ],
+)
+def test_flags_that_megatron_lm_has_given_up(files, found, lint):
+    text = "python pretrain_gpt.py --activations-checkpoint-method uniform --activations-checkpoint-num-layers 1\n"
+    assert [code for *_, code in lint({"run.sh": text, ".git/HEAD": "", **files}, mcore="0.16.1")] == found
+
+
+def test_another_program_may_have_flags_of_that_name(lint):
+    assert lint({"run.sh": "python convert.py --activations-checkpoint-method uniform\n"}, mcore="0.16.1") == []

@@ -27,7 +27,7 @@ def found(lint, files: dict[str, str]) -> list[tuple[str, int, str]]:
         (HEAD.replace("selective", "full") + "    recompute_modules: []\n", []),
         # uniform in steps of nothing never ends
         (f"{MODEL}recompute_granularity: full\nrecompute_method: uniform\nrecompute_num_layers: 0\n", [(6, "RCL112")]),
-        (f"{MODEL}recompute_granularity: full\nrecompute_method: block\nrecompute_num_layers: 0\n", []),
+        (f"{MODEL}recompute_granularity: full\nrecompute_method: block\nrecompute_num_layers: 0\n", [(6, "RCL112")]),
         # Megatron-SWIFT's YAML becomes arguments, whose parser converts them
         (f"{SWIFT}recompute_modules: moe\n", []),
         (f"{SWIFT}recompute_modules: moe mlp\n", [(4, "RCL106")]),

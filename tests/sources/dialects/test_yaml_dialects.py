@@ -65,8 +65,48 @@ class TestPrimus:
         assert self.lint(lint, "recompute_granularity: full") == [(7, "RCL103"), (7, "RCL104")]
 
     def test_open_without_the_model(self, lint) -> None:
-        assert self.lint(lint, "recompute_granularity: full", model="nowhere.yaml") == [(7, "RCL103")]
-        assert self.lint(lint, "recompute_num_layers: 1", model="nowhere.yaml") == [(7, "RCL209")]
+        missing = (5, "RCL902")
+        assert self.lint(lint, "recompute_granularity: full", model="nowhere.yaml") == [missing, (7, "RCL103")]
+        assert self.lint(lint, "recompute_num_layers: 1", model="nowhere.yaml") == [missing, (7, "RCL209")]
+
+    def test_an_experiment_extends_another(self, lint) -> None:
+        head = "modules:\n  pre_trainer:\n    framework: megatron\n    config: pre_trainer.yaml\n    model: tiny.yaml\n"
+        settings = "recompute_granularity: full, recompute_method: uniform, recompute_num_layers: 1"
+        base = f"{head}    overrides: {{{settings}}}\n"
+        child = "extends: base.yaml\nmodules:\n  pre_trainer:\n    overrides:\n      recompute_num_layers: {}\n"
+        files = {**self.FILES, "examples/base.yaml": base}
+        assert codes(lint({**files, "examples/a.yaml": child.format(2)}, **MCORE)) == []
+        assert codes(lint({**files, "examples/a.yaml": child.format(9)}, **MCORE)) == [(5, "RCL112")]
+
+    def test_an_experiment_extends_nothing_that_is_there(self, lint) -> None:
+        files = {
+            **self.FILES,
+            "examples/a.yaml": "extends: nowhere.yaml\nmodules: {pre_trainer: {framework: megatron}}\n",
+        }
+        assert codes(lint(files, **MCORE)) == [(1, "RCL902")]
+
+    def test_the_default_of_an_environment_variable_in_a_list(self, lint) -> None:
+        overrides = 'recompute_granularity: selective\nrecompute_modules: ["${M:mlp}", "${N:mpl}", "${O}"]'
+        assert (8, "RCL106") in self.lint(lint, overrides)
+
+    @pytest.mark.parametrize("ids", ["3", '"0-3"', "[a]"])
+    def test_layers_that_are_no_list(self, lint, ids: str) -> None:
+        assert self.lint(lint, f"recompute_granularity: full\nrecompute_layer_ids: {ids}") == [(8, "RCL111")]
+
+    @pytest.mark.parametrize(
+        ("flags", "expected"),
+        [
+            ("--recompute_granularity selective --recompute_modules \"['mlp', 'layernorm']\"", []),
+            ("--recompute_granularity selective --recompute_modules \"['mlp', 'mpl']\"", ["RCL106"]),
+            ("--recompute_granularity selective --recompute_modules mlp", ["RCL110"]),
+            ("--recompute_granularity null", ["RCL101"]),
+            ("--moe_layer_recompute False", []),
+            ("--recompute-granularity fulll", ["RCL209"]),
+        ],
+    )
+    def test_flags_are_literals_by_exact_name(self, lint, flags: str, expected: list[str]) -> None:
+        script = f"primus-cli direct -- train pretrain --config exp.yaml {flags}\n"
+        assert [code for _, code in codes(lint({"a.sh": script}, **MCORE))] == expected
 
     def test_the_default_of_an_environment_variable(self, lint) -> None:
         overrides = "recompute_granularity: ${G:fulll}"
@@ -233,3 +273,14 @@ class TestNeMo:
 )
 def test_files_that_are_not_ours(lint, text: str) -> None:
     assert lint({"a.yaml": text}) == []
+
+
+def test_nemo_rl_looks_for_override_at_the_top_only(lint):
+    base = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: full\n"
+    nested = "defaults: base.yaml\npolicy:\n  megatron_cfg:\n    _override_: true\n"
+    assert [(line, code) for _, line, _, code in lint({"a.yaml": nested, "base.yaml": base}, mcore="0.16.1")] == [
+        (4, "RCL209")
+    ]
+    assert lint({"a.yaml": f"{nested}    enabled: false\n", "base.yaml": base}, mcore="0.16.1") == []
+    top = "policy:\n  _override_: true\n  megatron_cfg:\n    activation_checkpointing: true\n"
+    assert lint({"a.yaml": top}, mcore="0.16.1") == []

@@ -1,0 +1,36 @@
+"""RCL206: one typo is one finding, whatever else it makes of the settings beside it."""
+
+from __future__ import annotations
+
+import pytest
+
+MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\nadd_bias_linear: false\n"
+NEMO_RL = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("a.yaml", f"{MODEL}recompute_granularity: full\nrecompute_metod: uniform\nrecompute_num_layers: 1\n", [6]),
+        ("a.yaml", f"{MODEL}recompute_granularity: full\nrecompute_metod: block\nrecompute_num_layer: 1\n", [6, 7]),
+        ("a.yaml", f"{MODEL}recompute_granularty: selective\nrecompute_modules: [mlp]\n", [5]),
+        ("a.yaml", f"{MODEL}recompute_granularty: full\nrecompute_method: block\nrecompute_num_layers: 1\n", [5]),
+        ("a.yaml", f"{NEMO_RL}    recompute_granularty: selective\n    recompute_modules: [mlp]\n", [4]),
+        ("a.yaml", f"{NEMO_RL}    recompute_granularity: full\n    recompute_num_layrs: 2\n", [5]),
+        (
+            "a.sh",
+            "python pretrain_gpt.py --num-layers 4 \\\n  --recompute-granularity full --recompute-metod block\n",
+            [2],
+        ),
+    ],
+)
+def test_what_follows_from_a_misspelled_key_is_not_reported(name, text, found, lint):
+    expected = [("RCL206", line) for line in found]
+    if name.endswith(".sh"):
+        expected.append(("RCL104", 2))  # a number of layers is missing whatever the method is
+    assert sorted((code, line) for _, line, _, code in lint({name: text}, mcore="0.16.1")) == sorted(expected)
+
+
+def test_a_field_that_is_set_besides_is_judged(lint):
+    text = f"{MODEL}recompute_granularity: ful\nrecompute_granularty: full\n"
+    assert {code for *_, code in lint({"a.yaml": text}, mcore="0.16.1")} == {"RCL101", "RCL206"}
