@@ -100,11 +100,17 @@ CONSEQUENCES = {
 }
 
 #: What is right for a mistake in some frameworks besides: where NeMo-RL's own switch is off, that is what is wrong with
-#: every setting; MindSpeed-RL has no modules; FlagScale makes the word None of null.
+#: every setting; AReaL refuses keys and numbers that it does not have, MindSpeed-RL modules, and ms-swift the word None
+#: that it makes of null, as FlagScale does; Megatron-Bridge's performance scripts ignore flags that they do not have.
 _RIGHT_TOO = {
+    ("areal", "key misspelled"): {"framework-rule"},
+    ("areal", "wrong type"): {"framework-rule"},
     ("flagscale", "full without a method"): {"invalid-method"},
     ("flagscale", "full without a number of layers"): {"wrong-type"},
+    ("megatron-bridge", "key misspelled"): {"settings-ignored"},
     ("mindspeed-rl", "modules beside full"): {"framework-rule"},
+    ("ms-swift", "full without a method"): {"framework-rule"},
+    ("ms-swift", "full without a number of layers"): {"framework-rule"},
     **{("nemo-rl", kind): {"checkpointing-off"} for kind in RIGHT},
 }
 
@@ -317,6 +323,8 @@ def _without(text: str, place: Place) -> tuple[int, int, str] | None:
     if place.form == "listed":
         comma = re.compile(r"\s*,").match(text, place.value[1])
         return (place.key[0] - 1, comma.end(), "") if comma else None
+    if place.form == "keyed" and text[place.key[0]] == "-":  # a flag by another name
+        return text.rfind("\n", 0, place.key[0]) + 1, text.find("\n", place.value[1]) + 1, ""
     if place.form in ("keyed", "override"):
         return (*place.value, "null")
     if place.form in ("attribute", "keyword", "field", "entry"):
@@ -329,12 +337,12 @@ def _is_json(text: str) -> bool:
 
 
 def _added(group: _Group, kind: str, place: Place, name: str, value: str) -> Iterator[Mistake]:
-    added = _beside(group.text, place, name, value)
+    added = _beside(group.text, place, name, value, group.framework)
     if added is not None and "recompute" in group.text[slice(*place.key)]:
         yield group.mistake(kind, added[0], added[0], added[1])
 
 
-def _beside(text: str, place: Place, name: str, value: str) -> tuple[int, str] | None:
+def _beside(text: str, place: Place, name: str, value: str, framework: str) -> tuple[int, str] | None:
     """Where and how to write another setting behind one."""
     written = text[slice(*place.key)]
     mark = "-" if "-" in written.lstrip("-") else "_"
@@ -347,7 +355,8 @@ def _beside(text: str, place: Place, name: str, value: str) -> tuple[int, str] |
     literal = f'["{value}"]' if is_list else value
     bare = f"[{value}]" if is_list else value
     if place.form == "flag":
-        return end, f" {key} {value}"
+        shown = f"\"['{value}']\"" if is_list and framework == "primus" else value  # a literal of Python there
+        return end, f" {key} {shown}"
     if place.form == "listed":
         return end, f', "{key}", "{value}"'
     if place.form == "keyed" and text[place.key[0] - 1] not in "\"'" and not place.lead.rstrip().endswith("-"):
