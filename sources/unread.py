@@ -1,10 +1,9 @@
 """The recompute settings in a file that were not read, so that nothing stays silent."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import NamedTuple
 
 from .keys import FIELDS, WORD
@@ -34,14 +33,8 @@ _KEYED = rf"^[ \t]*(?:-[ \t]+)?[\"']?(?P<key>{_NAMES})[\"']?[ \t]*(?::|=(?!=))[ 
 _LITERAL = rf"(?![\"']?\$){_VALUE}"
 _FLAG = rf"--(?P<flag>{_DASHED})(?:=|[ \t]+){_LITERAL}"
 _OVERRIDE = rf"(?<![\w.])[+]*[A-Za-z_][\w@/-]*(?:\.[\w@/-]+)*\.(?P<override>{_NAMES})={_LITERAL}"
-_PATTERNS = {
-    "json": re.compile(_KEYED, re.MULTILINE | re.IGNORECASE),
-    "yaml": re.compile(_KEYED, re.MULTILINE | re.IGNORECASE),
-    "script": re.compile(f"{_FLAG}|{_OVERRIDE}", re.IGNORECASE),
-}
-_ANY = re.compile(f"{_KEYED}|{_FLAG}|{_OVERRIDE}", re.MULTILINE | re.IGNORECASE)
 #: Lines of a script that only speak of flags.
-_TALK = re.compile(r"^\s*(?:#|//|echo\b|printf\b|:\s)|\b(?:sed|grep|awk)\b|[Uu]sage|\|\s*tee\b")
+_TALK = r"^\s*(?:#|//|echo\b|printf\b|:\s)|\b(?:sed|grep|awk)\b|[Uu]sage|\|\s*tee\b"
 
 #: So many are listed of one file.
 _MOST = 1000
@@ -58,7 +51,7 @@ def unread(path: str, text: str, kind: str, sites: Iterable[Site]) -> Iterator[U
     """
     if kind == "python":
         return
-    pattern = _PATTERNS.get(kind, _ANY)
+    pattern = _pattern(kind)
     reason = {"json": FRAMEWORK, "yaml": FRAMEWORK, "toml": FRAMEWORK, "script": COMMAND}.get(kind, KIND)
     read = {span.line for site in sites for span in _places(site) if span.path == path}
     starts = line_starts(text)
@@ -68,7 +61,7 @@ def unread(path: str, text: str, kind: str, sites: Iterable[Site]) -> Iterator[U
         line = bisect_right(starts, start)
         begins = starts[line - 1]
         stops = starts[line] if line < len(starts) else len(text)
-        if line in read or (kind not in ("json", "yaml") and _TALK.search(text[begins:stops])):
+        if line in read or (kind not in ("json", "yaml") and re.search(_TALK, text[begins:stops])):
             continue
         if text[begins:start].lstrip().startswith("#"):
             continue
@@ -76,6 +69,15 @@ def unread(path: str, text: str, kind: str, sites: Iterable[Site]) -> Iterator[U
         if count > _MOST:
             return
         yield Unread(Span(path, line, start - begins + 1, line, end - begins + 1), reason)
+
+
+@cache
+def _pattern(kind: str) -> re.Pattern[str]:
+    """How settings are written in a kind of file; compiled where it is needed, since every run imports this module."""
+    if kind in ("json", "yaml"):
+        return re.compile(_KEYED, re.MULTILINE | re.IGNORECASE)
+    forms = f"{_FLAG}|{_OVERRIDE}" if kind == "script" else f"{_KEYED}|{_FLAG}|{_OVERRIDE}"
+    return re.compile(forms, re.MULTILINE | re.IGNORECASE)
 
 
 def _places(site: Site) -> Iterator[Span]:

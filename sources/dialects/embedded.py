@@ -10,51 +10,56 @@
 What is wrong with such a piece as a file, a parent that is missing or a line that is no Python, is left: it is no file.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from ..embedded.fragment import Fragment, Places
 from ..files import kind_of
 from ..keys import NEARLY, WORD, WORDLESS, spelled
 from ..model import Site
-from ..reader import Document, Reader
-from ..shell.flags import Word, take_apart
-from ..shell.overrides import override
 from . import Reading, candidates
 from . import read as read_as
-from .launch_script import NEEDED, is_command_line, of_flags, of_overrides, read_commands
 
-#: What a command with recompute settings has in it, and no setting of a mapping.
-_COMMAND = re.compile(
-    rf"--[\w-]{{0,40}}(?:{WORD}|{spelled(WORDLESS)}|{NEARLY})|[\w.]\.(?:{NEARLY}|\w{{0,40}}{WORD}_\w+|activations_checkpoint_\w+)="
-)
+if TYPE_CHECKING:  # most YAML has no commands, and what reads them takes long to import
+    from ..embedded.fragment import Fragment
+    from ..reader import Document, Reader
+
 #: A word that is a command line by itself.
-_SEVERAL = re.compile(r"\s--|\s[\w.]+=")
+_SEVERAL = r"\s--|\s[\w.]+="
 
 
-def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
+def read(document: "Document", reader: "Reader", *, forced: bool = False) -> Reading | None:
     """The sites of every piece."""
     kind, text = document.kind, document.text
     if kind in ("", "json", "yaml"):
-        if not _COMMAND.search(text):
+        if not (("--" in text or "=" in text) and _command().search(text)):
             return None
         from ..embedded import yaml_scalars
 
         sites = [*_of_lists(document, reader, yaml_scalars)]
-        fragments = yaml_scalars.scalars(document.roots, text, _COMMAND)
+        fragments = yaml_scalars.scalars(document.roots, text, _command())
     else:
         sites, fragments = [], _fragments(kind, document.path, text)
     for fragment in fragments:
+        from ..embedded.fragment import Places
+
         places = Places(document.path, text, fragment)
         sites.extend(map(places.site, _of_fragment(document, fragment, reader)))
     return Reading(sites, []) if sites else None
 
 
-def _fragments(kind: str, path: str, text: str) -> Iterator[Fragment]:
+@cache
+def _command() -> re.Pattern[str]:
+    """What a command with recompute settings has in it, and no setting of a mapping."""
+    return re.compile(
+        rf"--[\w-]{{0,40}}(?:{WORD}|{spelled(WORDLESS)}|{NEARLY})[\w-]*(?![\w-]|[\"']?:)"
+        rf"|[\w.]\.(?:{NEARLY}|\w{{0,40}}{WORD}_\w+|activations_checkpoint_\w+)="
+    )
+
+
+def _fragments(kind: str, path: str, text: str) -> "Iterator[Fragment]":
     if kind in ("markdown", "notebook"):
         from ..embedded import documents
 
@@ -76,24 +81,32 @@ def _fragments(kind: str, path: str, text: str) -> Iterator[Fragment]:
             yield programs.of_docker(text) if kind == "dockerfile" else programs.of_just(text)
 
 
-def _of_fragment(document: Document, fragment: Fragment, reader: Reader) -> list[Site]:
+def _of_fragment(document: "Document", fragment: "Fragment", reader: "Reader") -> list[Site]:
+    from ..reader import Document
+
     content = fragment.text.encode("utf-8", "surrogatepass")
     piece = Document(document.path, content)
     if fragment.kind in ("script", "text"):
-        is_text = fragment.kind == "text"
-        return list(read_commands(piece, reader, document.text, is_text=is_text)) if _COMMAND.search(piece.text) else []
+        if not _command().search(piece.text):
+            return []
+        from .launch_script import read_commands
+
+        return list(read_commands(piece, reader, document.text, is_text=fragment.kind == "text"))
     dialects = [one for one in candidates(content, fragment.kind, "") if one.name != "embedded"]
     return read_as(piece, reader, dialects, forced=False).sites
 
 
-def _of_lists(document: Document, reader: Reader, yaml_scalars: Any) -> Iterator[Site]:
+def _of_lists(document: "Document", reader: "Reader", yaml_scalars: Any) -> Iterator[Site]:
     """The sites of lists whose items are the words of a command."""
+    from ..shell.flags import Word, take_apart
+    from ..shell.overrides import override
     from ..yaml.settings import place
+    from .launch_script import NEEDED, is_command_line, of_flags, of_overrides
 
     unnamed = frozenset(name for name in NEEDED if not re.search(spelled((name,)), document.text))
     for items in yaml_scalars.lists(document.roots):
         texts = [item.value for item in items]
-        if not any(map(_COMMAND.search, texts)) or any(map(_SEVERAL.search, texts)):
+        if not any(map(_command().search, texts)) or any(re.search(_SEVERAL, one) for one in texts):
             continue
         words = []
         for item in items:

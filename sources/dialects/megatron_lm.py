@@ -31,6 +31,9 @@ from .forks import is_fork, is_patched, takes_old_switch
 
 #: What runs Megatron-LM; whatever else gives its flags may give more.
 _PROGRAM = re.compile(r"\.py$|^python[\d.]*$|^torchrun$|^-m$")
+#: slime's and miles' programs, which ignore words that are no argument (THUDM/slime at 624b824a8,
+#: ``slime/backends/megatron_utils/arguments.py#L195``).
+_LENIENT = frozenset({"train.py", "train_async.py"})
 #: Arguments that name a file which may have any other.
 _BRINGS_MORE = frozenset({"config", "config_file", "exp", "yaml_cfg"})
 _HARNESS = "tests/functional_tests/shell_test_utils/_run_training.sh#L97-L169"
@@ -76,7 +79,7 @@ def site(given: Given, reader: Reader) -> Site:
     wrong = list(_refused_flags(given.line, settings)) if complete and given.line and _OWN.match(program) else []
     given = given._replace(settings=settings, complete=complete, path=program)
     made = megatron_args.site(given, "megatron-lm", spelling="-")
-    if given.line is not None and not wrong:
+    if given.line is not None and not wrong and program not in _LENIENT:
         wrong.extend(_stray_words(given.line, settings))
     made = made._replace(rejected=(*made.rejected, *wrong))
     if made.closed or made.effective.get("recompute_granularity") != "full":

@@ -208,7 +208,7 @@ def take_apart(words: Iterable[tuple[Word, str]], *, start: int = 0) -> Line:
             else:
                 if index >= start:
                     complete = False
-                    if variable or not current:  # else it is another value, such as $(seq 8)
+                    if variable or current is None or len(current) < 2:  # else it is another value, such as $(seq 8)
                         hidden.append(variable)
                 current = None
             continue

@@ -7,6 +7,8 @@ import re
 from .flags import HOLDS_FLAGS
 from .syntax import Assign, Event, Piece, Simple, Variable, Word, literal
 
+#: Variables that come out of so many others may hold anything.
+_MAX_DEPTH = 20
 _ASSIGNS = re.compile(r"\s*[A-Za-z_]\w*\+?=")
 
 
@@ -40,6 +42,7 @@ class Hidden:
                 parts = (part for part in word if isinstance(part, Variable))
                 self._plain.update(part.name for part in parts if not part.array or part.default is not None)
         self._answers: dict[str, bool] = {}
+        self._depth = 0
 
     def __contains__(self, name: object) -> bool:
         """Whether the variable may hold flags that the script does not show.
@@ -52,8 +55,12 @@ class Hidden:
             return True
         known = self._answers.get(name)
         if known is None:
+            if self._depth >= _MAX_DEPTH:
+                return True
             self._answers[name] = False  # for one that is added to itself
+            self._depth += 1
             known = self._answers[name] = self._ask(name)
+            self._depth -= 1
         return known
 
     def _assigns(self, event: Simple) -> bool:

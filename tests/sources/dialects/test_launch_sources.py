@@ -122,6 +122,7 @@ class TestWhatNothingNames:
             'python t.py "$@" {}\n',
             'python t.py "${@:2}" {}\n',
             "python t.py $1 {}\n",
+            "python t.py {} $(python flags.py)\n",
             "python t.py --sizes 1 2 $1 {}\n",
             "python t.py --sizes 1 2 ${1:-} {}\n",
             'python t.py "${EXTRA[@]:-}" {}\n',
@@ -186,6 +187,10 @@ class TestWhatIsWrongStaysACommand:
     def test_a_sentence_is_none(self, lint, text: str) -> None:
         assert lint({"a.py": text}, mcore="0.16.1") == []
         assert lint({"a.sh": text.replace("X = ", "X=")}, ["a.sh"], mcore="0.16.1") == []
+
+    @pytest.mark.parametrize("program", ["train.py", "train_async.py"])
+    def test_slimes_programs_ignore_stray_words(self, lint, program: str) -> None:
+        assert lint({"a.sh": f"python3 {program} --recompute-activations true\n"}) == []
 
     def test_the_advice_holds(self, lint) -> None:
         assert lint({"a.sh": "python t.py --recompute-activations\n", "b.sh": "python t.py --bf16\n"}) == []
