@@ -57,8 +57,8 @@ def lint_paths(
 
     Returns:
         The diagnostics by file and place, where lines and columns count from 1; how many files and sites they were
-        found in; and in ``unread`` the files with recompute settings of an unknown framework, in which nothing was
-        checked. ``ok`` is true where there is neither a diagnostic nor such a file.
+        found in; and in ``unread`` the recompute settings that were not read, each with the reason. ``ok`` is true
+        where there is neither a diagnostic nor such a setting.
 
     Raises:
         TypeError: ``paths`` are no paths.

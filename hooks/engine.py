@@ -11,10 +11,11 @@ from ..lint_rules.check import check
 from ..schemas.choose import Choice
 from ..schemas.store import UnknownRelease
 from ..sources import dialects, facts, keys
-from ..sources.files import kind_of, matches_any, walk
+from ..sources.files import is_told, kind_of, matches_any, walk
 from ..sources.model import Finding, Site, Span, TooMuch
 from ..sources.reader import Document, Reader
 from ..sources.text import is_utf16, read_bytes, too_large
+from ..sources.unread import FRAMEWORK, Unread, unread
 from .contracts import Contracts
 from .diagnostics import Raw
 from .options import Configurations, Options, UsageError
@@ -30,8 +31,8 @@ class Content(NamedTuple):
     problems: list[Finding]
     #: The file, where a rule may look at its Python or its comments.
     text: Document | None = None
-    #: The first recompute setting of a YAML file that no dialect recognized.
-    unread: Span | None = None
+    #: The recompute settings that were not read.
+    unread: tuple[Unread, ...] = ()
 
 
 class Part(NamedTuple):
@@ -44,8 +45,10 @@ class Part(NamedTuple):
     linted_against: list[str]
     #: What each file with a site was read as, where that is asked for.
     read_as: list[str]
-    #: The first recompute setting of each YAML file that no dialect recognized.
-    unread: list[Span]
+    #: The recompute settings that were not read.
+    unread: list[Unread]
+    #: The files that have sites.
+    read: list[str]
     #: By path, what the files were that findings with a fix are in.
     contents: dict[str, bytes]
 
@@ -142,16 +145,19 @@ class Linter:
         reading = dialects.read(document, self._reader, candidates, forced=bool(options.dialect))
         sites = [facts.close_with(site, dict(options.facts), options.model) for site in reading.sites]
         _bound(sites)
-        found = Content(sites, reading.problems, document if concerns else None)
+        left: tuple[Unread, ...] = ()
+        # a dialect that claims a file and reads nothing of it knows that it is for others
+        if not options.dialect and (sites or not reading.claimed or kind not in ("json", "yaml")):
+            told = kind if kind != "yaml" or is_told(path) else ""
+            left = tuple(unread(document.path, document.text, told, sites))
+        found = Content(sites, reading.problems, document if concerns else None, left)
         if kind != "yaml":
             return found
-        if sites:
+        if sites and not _is_template(searched):
             return found._replace(problems=[*document.problems, *reading.problems])
-        setting = None if reading.claimed or options.dialect else re.search(keys.SETTING, searched)
-        unread = None if setting is None else _place(path, searched, setting)
-        if reading.problems or not candidates or not _concerns_us(searched):
-            return found._replace(unread=unread)
-        return found._replace(problems=document.obstacles, unread=unread)
+        if sites or reading.problems or not candidates or not _concerns_us(searched) or not is_told(path):
+            return found
+        return found._replace(problems=document.obstacles)
 
     def _in_text(self, document: Document, options: Options) -> Iterator[Finding]:
         """What the rules for Python and for comments find."""
@@ -193,22 +199,27 @@ class Linter:
         found: list[Raw] = []
         sites = 0
         linted_against: dict[str, None] = {}
-        unread: list[Span] = []
+        unread: list[Unread] = []
+        read: list[str] = []
         contents: dict[str, bytes] = {}
         for part in self._parts(paths, given):
             for path, content in part.contents.items():
                 _note(contents, path, content)
             unread.extend(part.unread)
+            read.extend(part.read)
             found.extend(part.found)
             sites += part.sites
             linted_against.update(dict.fromkeys(part.linted_against))
             if verbose is not None:
                 for line in part.read_as:
                     verbose(line)
-                for path, line, *_ in part.unread:
-                    verbose(f"{path}:{line}: recompute settings of an unknown framework; --dialect sets it")
+                for (path, line, *_), reason in part.unread:
+                    advice = "; --dialect sets it" if reason == FRAMEWORK else ""
+                    verbose(f"{path}:{line}: a recompute setting {reason}{advice}")
         report = self._reporter.report(found, paths, {**contents, **given})
-        return report._replace(sites=sites, linted_against=tuple(linted_against), unread=tuple(unread))
+        return report._replace(
+            sites=sites, linted_against=tuple(linted_against), unread=tuple(unread), read=tuple(read)
+        )
 
     def _parts(self, paths: list[str], given: Mapping[str, bytes]) -> Iterable[Part]:
         """Examine ``paths``, by several processes where there are so many files that it pays to start them."""
@@ -237,7 +248,8 @@ class Linter:
         found: list[Raw] = []
         read_as: list[str] = []
         linted_against: dict[str, None] = {}
-        unread: list[Span] = []
+        unread: list[Unread] = []
+        read: list[str] = []
         contents: dict[str, bytes] = {}
         count = 0
         for path in paths:
@@ -247,8 +259,9 @@ class Linter:
                 content = self._examine(path, given.get(path), raws)
                 sites = content.sites
                 count += len(sites)
-                if content.unread is not None:
-                    unread.append(content.unread)
+                unread.extend(content.unread)
+                if sites:
+                    read.append(path)
                 if sites and self._verbose:
                     places = ", ".join(site.path or "the whole file" for site in sites)
                     read_as.append(f"{path}: {sites[0].dialect}, {places}")
@@ -261,7 +274,7 @@ class Linter:
                     _note(contents, home, document.content)
             found.extend(raws[:_MOST_FINDINGS])
             found.extend(Raw(path, problem.span, problem) for problem in problems)
-        return Part(found, count, list(linted_against), read_as, unread, contents)
+        return Part(found, count, list(linted_against), read_as, unread, read, contents)
 
     def _examine(self, path: str, data: bytes | None, found: list[Raw]) -> Content:
         """Append to ``found`` what there is to find in a file."""
@@ -300,13 +313,10 @@ def _note(contents: dict[str, bytes], path: str, content: bytes) -> None:
     contents[path] = content if contents.get(path, content) == content else b""
 
 
-def _place(path: str, data: bytes, setting: re.Match[bytes]) -> Span:
-    """Where the key of a :data:`keys.SETTING` stands."""
-    before = data[: setting.start("key")]
-    line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
-    return Span(path, line, column, line, column + len(setting["key"]))
-
-
 def _concerns_us(data: bytes) -> bool:
     """Whether a broken file is any concern of ours; a template that is yet to become YAML is none."""
-    return re.search(keys.MEANT, data) is not None and b"{%" not in data and b"{{" not in data
+    return re.search(keys.MEANT, data) is not None and not _is_template(data)
+
+
+def _is_template(data: bytes) -> bool:
+    return b"{%" in data or b"{{" in data

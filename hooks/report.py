@@ -8,6 +8,7 @@ from ..lint_rules import registry
 from ..sources.files import kind_of
 from ..sources.model import Finding, Span, TooMuch
 from ..sources.text import decode, read_bytes, split_lines
+from ..sources.unread import Unread
 from .contracts import Contracts
 from .diagnostics import Diagnostic, Raw, place
 from .options import Configurations
@@ -28,8 +29,10 @@ class Report(NamedTuple):
     #: How many files were looked at, and how many places with a recompute configuration were in them.
     files: int
     sites: int = 0
-    #: The first recompute setting of each file that no dialect recognized: nothing in these files was checked.
-    unread: tuple[Span, ...] = ()
+    #: The recompute settings that were not read, each with the reason: nothing was checked there.
+    unread: tuple[Unread, ...] = ()
+    #: The files that have recompute configurations.
+    read: tuple[str, ...] = ()
     #: The releases that files were linted against, each with where it is from, in order of first use.
     linted_against: tuple[str, ...] = ()
     #: The texts of the files that diagnostics are in, by path.
@@ -43,11 +46,11 @@ class Report(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        """Whether there is no finding, and no file with recompute settings that nothing could check."""
+        """Whether there is no finding, and no recompute setting that was not read."""
         return not self.diagnostics and not self.unread
 
     def __bool__(self) -> bool:
-        """Refuse: a report without findings is not empty, and one of a file that was not recognized is not fine."""
+        """Refuse: a report without findings is not empty, and one of settings that were not read is not fine."""
         raise TypeError("a Report is neither true nor false; ask for .ok, .diagnostics or .unread")
 
 

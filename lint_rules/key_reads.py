@@ -111,7 +111,7 @@ def hides(default: ast.expr | None, key: str, container: ast.expr | None, scope:
     A value that is read from elsewhere under the same key, or from the same configuration under another key, is not a
     default of the program either.
     """
-    if default is None:
+    if default is None or _is_own_keyword(container, scope, file):
         return False
     value = file.names.value(default, scope)
     if isinstance(value, ast.Constant) and (value.value is None or value.value is ...):
@@ -132,6 +132,14 @@ def hides(default: ast.expr | None, key: str, container: ast.expr | None, scope:
     if source is not None and source[0] == path[0] == "self":
         return path[-1] != key and (len(source) < 2 or source[1] != path[1])
     return path[-1] != key and (source is None or source[0] != path[0])
+
+
+def _is_own_keyword(container: ast.expr | None, scope: Scope, file: PythonFile) -> bool:
+    """Whether a default is that of a function's own parameter, which it takes out of its ``**kwargs``."""
+    if isinstance(scope, ast.Module) or scope.args.kwarg is None or file.extras.parameter_defaults:
+        return False
+    name = scope.args.kwarg.arg
+    return isinstance(container, ast.Name) and container.id == name and len(file.names.bound(name, scope)) == 1
 
 
 def is_tested(node: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> bool:

@@ -14,6 +14,10 @@ from typing import NamedTuple, TypeAlias
 from ..sources.python.query import Names, Path, last_name, names_in, path_of, unwrapped
 from ..sources.python.tree import Scope
 
+#: What a training begins with: Megatron-Bridge validates the configuration that it is given (below
+#: src/megatron/bridge/training: pretrain.py#L75, finetune.py#L54, config.py#L1401 and #L2032, at 067f987df).
+_BEGINS = frozenset({"pretrain", "finetune"})
+
 #: A place in the text: the line, and the offset in it.
 _Place: TypeAlias = "tuple[int, int]"
 
@@ -247,7 +251,7 @@ class Validation:
             _note(self._validated, called_on | given, end)
             if "super" in called_on:
                 self._super = max(self._super, end)
-        elif _makes_configuration(call.func):
+        elif _makes_configuration(call.func) or last_name(call.func) in _BEGINS:
             _note(self._validated, given, end)
 
     def _read_assignment(self, name: str, node: ast.Assign | ast.NamedExpr) -> None:

@@ -104,7 +104,7 @@ def complaint_about(report: Report) -> str:
     from .hooks.output.full_format import render
 
     unread = "".join(
-        f"{path}:{line}: recompute settings of an unknown framework were not checked (set one: the option dialect)\n"
-        for path, line, *_ in report.unread
+        f"{path}:{line}: a recompute setting {reason} was not checked (set a framework: the option dialect)\n"
+        for (path, line, *_), reason in report.unread
     )
     return (render(report, color=False) + unread).rstrip()

@@ -19,14 +19,48 @@ _KINDS = {
     ".pyi": "python",
     ".json": "json",
     ".bash": "script",
+    ".dockerfile": "dockerfile",
+    ".ipynb": "notebook",
+    ".job": "script",
+    ".just": "justfile",
+    ".ksh": "script",
+    ".lsf": "script",
+    ".markdown": "markdown",
+    ".md": "markdown",
+    ".mdx": "markdown",
     ".mk": "script",
+    ".pbs": "script",
+    ".qmd": "markdown",
+    ".qsub": "script",
     ".sbatch": "script",
     ".sh": "script",
     ".slurm": "script",
+    ".sub": "script",
+    ".toml": "toml",
     ".zsh": "script",
 }
 #: The kind of a file by its whole name.
-_NAMED = {"GNUmakefile": "script", "Makefile": "script", "makefile": "script"}
+_NAMED = {
+    "Containerfile": "dockerfile",
+    "Dockerfile": "dockerfile",
+    "GNUmakefile": "script",
+    "Justfile": "justfile",
+    "Makefile": "script",
+    "justfile": "justfile",
+    "makefile": "script",
+}
+#: Kinds of files that are read only where they are named: documents show what is wrong as well as what is right, and
+#: templates are no files yet.
+_NOT_WALKED = frozenset({"markdown", "template"})
+#: What a template's name ends with, behind the ending of what it becomes.
+TEMPLATES = (".in", ".j2", ".jinja", ".jinja2", ".template", ".tmpl", ".tpl")
+
+#: How the lines of a script begin, and those of Python.
+_SCRIPT = (
+    rb"#SBATCH|#PBS|#BSUB|#\$ |export |source |set -|cd |srun |sbatch |torchrun |python[\d.]* |[A-Za-z_]\w*=\S"
+    rb"|[\w./-]+ [^:]*\\$"
+)
+_PYTHON_LINES = rb"(?:import |from [\w.]+ import |def |class |@\w)"
 
 #: JSON that is larger, in bytes, holds data and no configuration; only who names it alone gets it read.
 _LARGEST_JSON = 2**20
@@ -44,7 +78,8 @@ def walk(paths: list[str], excluded: Callable[[str], bool], *, force_exclude: bo
     """Yield the files to lint, each once, folders in the order given and sorted within.
 
     A file named by itself is yielded whatever it is called, unless ``force_exclude``. Below a folder, only files with a
-    known ending are, and what is hidden, in a virtual environment, excluded, or ignored by git is not.
+    known ending are, and neither Markdown nor templates; what is hidden, in a virtual environment, excluded, or ignored
+    by git is not.
 
     Args:
         paths: files and folders.
@@ -89,7 +124,7 @@ def _below(folder: str, excluded: Callable[[str], bool], ignores: list[Ignore], 
         is_folder = entry.is_dir()
         if is_folder and (name in SKIPPED or os.path.exists(os.path.join(path, "pyvenv.cfg"))):
             continue
-        if not is_folder and not kind_of(name):
+        if not is_folder and kind_of(name) in ("", *_NOT_WALKED):
             continue
         if excluded(path) or ignored(ignores, path, is_folder):
             continue
@@ -117,18 +152,37 @@ def _is_data(path: str) -> bool:
 
 
 def kind_of(path: str, content: bytes = b"") -> str:
-    """``yaml`` or whatever else the file's name says it is, or the first line of one whose name has no ending.
+    """``yaml`` or whatever else the file's name says it is, or what the content of one whose name does not tell.
 
     ``other`` for a program in another language, and empty for a file that does not tell.
     """
+    name = os.path.basename(path)
     ending = os.path.splitext(path)[1]
-    kind = _KINDS.get(ending) or _NAMED.get(os.path.basename(path), "")
-    if kind or ending:
+    kind = _KINDS.get(ending) or _NAMED.get(name, "")
+    if kind:
         return kind
-    if not content.startswith(b"#!"):
-        return ""
-    match = re.match(_INTERPRETER, content)
-    return "other" if match is None else "python" if match[1] == b"python" else "script"
+    if name.startswith(("Dockerfile.", "Containerfile.")):
+        return "dockerfile"
+    if ending in TEMPLATES and kind_of(path[: -len(ending)]):
+        return "template"
+    return _kind_by_content(content) if content else ""
+
+
+def is_told(path: str) -> bool:
+    """Whether the name of a file tells of what kind it is."""
+    return kind_of(path) != ""
+
+
+def _kind_by_content(content: bytes) -> str:
+    if content.startswith(b"#!"):
+        match = re.match(_INTERPRETER, content)
+        return "other" if match is None else "python" if match[1] == b"python" else "script"
+    for line in content.split(b"\n", 60)[:60]:
+        if re.match(_SCRIPT, line):
+            return "script"
+        if re.match(_PYTHON_LINES, line):
+            return "python"
+    return ""
 
 
 def matches_any(path: str, patterns: tuple[str, ...], root: str = "") -> bool:

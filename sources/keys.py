@@ -39,6 +39,21 @@ WORD: Final = "recompute"
 WORDLESS: Final = tuple(name for name in (*names.FIELDS, *names.FLAGS) if WORD not in name)
 
 
+#: How such a setting may be written where the word itself is misspelled: the rest of its name is what tells.
+NEARLY: Final = r"r[a-z]{5,11}[_-](?:granularity|method|modules|num[_-]layers)"
+_NEARLY = re.compile(r"(r[a-z]{5,11})_(?:granularity|method|modules|num_layers)")
+
+
+def is_nearly(name: str) -> bool:
+    """Whether a name, with underscores, is that of a setting whose first word is misspelled."""
+    match = _NEARLY.fullmatch(name)
+    if match is None:
+        return False
+    from .suggest import distance
+
+    return 0 < distance(match[1], WORD, 2) <= 2
+
+
 def spelled(keys: Iterable[str]) -> str:
     """A pattern that matches each of some keys, with underscores or with dashes."""
     return "|".join(key.replace("_", "[_-]") for key in keys)

@@ -49,11 +49,11 @@ def test_a_file_of_no_known_framework_is_not_fine(tmp_path, monkeypatch):
     write(tmp_path, {"strange.yaml": STRANGE, "plain.yaml": "x: 1\n"})
     report = lint_paths("strange.yaml")
     assert report.diagnostics == []
-    assert report.unread == (recompute_lint.Span("strange.yaml", 3, 5, 3, 26),)
+    assert report.unread == ((recompute_lint.Span("strange.yaml", 3, 5, 3, 26), "of an unknown framework"),)
     assert not report.ok
     assert lint_paths("plain.yaml").ok
     write(tmp_path, {"wide.yaml": '"\u00e9": {}\n"recompute_modules": []\n'.encode("utf-16")})
-    assert lint_paths("wide.yaml").unread == (recompute_lint.Span("wide.yaml", 2, 2, 2, 19),)
+    assert [place.span for place in lint_paths("wide.yaml").unread] == [recompute_lint.Span("wide.yaml", 2, 2, 2, 19)]
 
 
 def test_a_report_is_no_truth_value():

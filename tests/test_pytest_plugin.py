@@ -47,7 +47,7 @@ def test_without_the_option_there_is_no_such_test(project):
 def test_a_file_of_no_known_framework_fails(project):
     result = project.runpytest("--recompute-lint", "strange")
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["strange/a.yaml:3: recompute settings of an unknown framework were not checked *"])
+    result.stdout.fnmatch_lines(["strange/a.yaml:3: a recompute setting of an unknown framework was not checked *"])
 
 
 def test_a_path_with_nothing_in_it_fails(project):
@@ -97,7 +97,7 @@ def test_the_fixture(project):
     result.assert_outcomes(passed=2, failed=2)
     result.stdout.fnmatch_lines(["*::test_typo FAILED*", "*::test_strange FAILED*"])
     result.stdout.fnmatch_lines(["typo/a.yaml:5:25: error?RCL106? *"])
-    result.stdout.fnmatch_lines(["strange/a.yaml:3: recompute settings of an unknown framework were not *"])
+    result.stdout.fnmatch_lines(["strange/a.yaml:3: a recompute setting of an unknown framework was not *"])
 
 
 def test_unused_it_imports_nothing():

@@ -62,6 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     report.add_argument("--statistics", action="store_true", help="count findings by rule instead of listing them")
     report.add_argument("--baseline", metavar="FILE", help="do not report the findings that FILE lists")
     report.add_argument("--write-baseline", metavar="FILE", help="write the current findings to FILE")
+    report.add_argument(
+        "--require-sites", action="store_true", help="exit 2 where a path has no recompute configuration to check"
+    )
     report.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
     report.add_argument("--no-cache", action="store_true", help="do not keep contracts derived from a source tree")
     report.add_argument("-q", "--quiet", action="store_true", help="no summary")
@@ -86,6 +89,8 @@ def run(namespace: argparse.Namespace) -> int:
     source.tell()
     if namespace.dialect and not namespace.force_exclude and not (report.sites or report.diagnostics):
         return fail(UsageError(f"--dialect {namespace.dialect}: no recompute settings in {', '.join(source.paths)}"))
+    if namespace.require_sites and (without := _without_sites(source.paths, report)):
+        return fail(UsageError(f"--require-sites: no recompute configuration in {', '.join(without)}"))
     if not namespace.quiet:
         for line in report.stale:
             write_error(f"recompute-lint: {line}")
@@ -104,6 +109,16 @@ def run(namespace: argparse.Namespace) -> int:
     except OSError as error:
         return fail(UsageError(f"{namespace.output_file}: cannot be written: {reason_of(error)}"))
     return _exit_code(report, namespace)
+
+
+def _without_sites(paths: list[str], report: Report) -> list[str]:
+    """The paths that have no site at or below them."""
+    found = [os.path.normpath(path) for path in paths]
+    return [
+        path
+        for path in found
+        if not any(file == path or path == "." or file.startswith(path.rstrip(os.sep) + os.sep) for file in report.read)
+    ]
 
 
 def _exit_code(report: Report, namespace: argparse.Namespace) -> int:
@@ -264,11 +279,9 @@ def summary(report: Report, fixed: int = 0) -> str:
     done = f"Fixed {_count(fixed, 'finding')}. " if fixed else ""
     listed = f"; {report.in_baseline} more in the baseline" if report.in_baseline else ""
     if report.unread:
-        have = "has" if len(report.unread) == 1 else "have"
-        listed += (
-            f"; {_count(len(report.unread), 'file')} {have} recompute settings of an unknown framework "
-            "(list: -v; set one: --dialect)"
-        )
+        reasons = Counter(place.reason for place in report.unread)
+        why = " and ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+        listed += f"; not read: {_count(len(report.unread), 'recompute setting')}, {why} (list: -v; see --dialect)"
     if not report.diagnostics:
         return f"{done}No mistakes found in {looked}{listed}."
     errors = sum(diagnostic.severity == "error" for diagnostic in report.diagnostics)

@@ -33,7 +33,7 @@ class Dialect(NamedTuple):
     module: str
     #: Files without any of these byte strings are skipped; they are searched for before anything is parsed.
     needles: tuple[bytes, ...]
-    #: The kind of file, as :func:`~recompute_lint.sources.files.kind_of` names it.
+    #: The kind of file, as :func:`~recompute_lint.sources.files.kind_of` names it, or several of them.
     kind: str = "yaml"
     #: Whether a file that is this dialect's may be another's besides.
     beside: bool = False
@@ -66,6 +66,8 @@ class Given(NamedTuple):
     flags: bool = False
     #: The command that gives them; None where it is a file. A command may add to what a file says that it names.
     line: Line | None = None
+    #: The settings that no place in the file names, nor in what belongs to it: nothing gives them to the command.
+    absent: frozenset[str] = frozenset()
 
 
 class Reading(NamedTuple):
@@ -90,20 +92,27 @@ class DialectModule(Protocol):
         ...
 
 
-#: What every recompute key has in it, or is, with underscores or with dashes.
+#: What every recompute key has in it, or is, with underscores or with dashes; and the end of the one that most often
+#: stands alone, which may be misspelled.
 _RECOMPUTE = tuple(
-    dict.fromkeys(name.replace("_", mark).encode() for name in (keys.WORD, *keys.WORDLESS) for mark in "_-")
+    dict.fromkeys(
+        name.replace("_", mark).encode() for name in (keys.WORD, *keys.WORDLESS, "_granularity") for mark in "_-"
+    )
 )
 _OVERRIDES = (b"activation_checkpointing", b"activations_checkpoint_")
 
+#: The kinds of files that hold others.
+_HOLDING = "yaml dockerfile justfile markdown notebook template toml"
+
 #: What every field of ``TransformerConfig`` that a Python file may name has in it, or is.
-_FIELDS = tuple(name.encode() for name in (f"{keys.WORD}_", *keys.WORDLESS) if name not in FLAGS)
+_FIELDS = tuple(name.encode() for name in (f"{keys.WORD}_", *keys.WORDLESS, "_granularity") if name not in FLAGS)
 
 #: The last part of an override's key.
-_KEY = r"\w*recompute\w*|distribute_saved_activations"
+_KEY = rf"\w*recompute\w*|{keys.NEARLY}|distribute_saved_activations"
 
 #: Asked in this order; the first that recognizes a file, an override or a command reads it.
 DIALECTS = (
+    Dialect("embedded", "embedded", (*_RECOMPUTE, *_OVERRIDES), _HOLDING, beside=True, json=True),
     Dialect(
         "nemo-rl",
         "nemo_rl",
@@ -133,7 +142,12 @@ DIALECTS = (
         overrides=rf"(megatron_training|(?:actor|critic|ref|reward)_config)\.(?:{_KEY})",
     ),
     Dialect("mindspeed-mm", "mindspeed_mm", _RECOMPUTE, json=True),
-    Dialect("nemo", "nemo", (b"activations_checkpoint_", b"defaults:"), overrides=r"(.+)\.activations_checkpoint_\w+"),
+    Dialect(
+        "nemo",
+        "nemo",
+        (b"activations_checkpoint_", b"_granularity", b"defaults:"),
+        overrides=r"(.+)\.activations_checkpoint_\w+",
+    ),
     Dialect(
         "megatron-bridge",
         "megatron_bridge",
@@ -183,7 +197,8 @@ def _possible(dialects: tuple[Dialect, ...], kind: str) -> tuple[Dialect, ...]:
 
 def _may_be(dialect: Dialect, kind: str, forced: str) -> bool:
     """Whether a file of this kind may be a dialect's; JSON is YAML for whoever says whose it is."""
-    return dialect.kind == kind or (kind == "json" and dialect.kind == "yaml" and (dialect.json or bool(forced)))
+    kinds = dialect.kind.split()
+    return kind in kinds or (kind == "json" and "yaml" in kinds and (dialect.json or bool(forced)))
 
 
 def load(dialect: Dialect) -> DialectModule:

@@ -19,7 +19,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from ..keys import RECOMPUTE_KEYS
+from ..keys import RECOMPUTE_KEYS, is_nearly
 from ..model import UNKNOWN, Finding, Setting, Site
 from ..reader import Document, Reader
 from ..shell.flags import Line
@@ -65,7 +65,9 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
             continue
         here = (*path, "megatron")
         config = referred(root, here, entry.value)
-        if not isinstance(config, Mapping) or not any("recompute" in name for name in config.entries):
+        if not isinstance(config, Mapping) or not any(
+            "recompute" in name or is_nearly(name) for name in config.entries
+        ):
             continue
         if forced or any(name in role.entries for name in _MARKS):
             settings = settings_of(config, Resolver(root, here, _WANTED))

@@ -37,14 +37,23 @@ def is_fork(reader: Reader, path: str, flags: Iterable[str], words: Iterable[str
         flags: the names of the command's recompute flags.
         words: the command's words; a Python file among them is looked for above the script.
     """
-    known = sorted(RECOMPUTE_FLAGS)
-    if any(name not in known and nearest(name, known, _TOLERANCE) is None for name in flags):
-        return True
-    if above(reader, path, _PARSER):
+    if not is_patched(reader, path, flags):
         return True
     return any(
         _PATCHED.search(above(reader, path, word)) for word in words if word.endswith(".py") and not os.path.isabs(word)
     )
+
+
+def is_patched(reader: Reader, path: str, flags: Iterable[str]) -> bool:
+    """Whether such a program has Megatron-LM's own parser and is given none but its flags about recomputation.
+
+    What is absent is then absent: MindSpeed asks for what Megatron-Core asks for (Ascend/MindSpeed at c77308a1,
+    ``mindspeed/core/transformer/transformer_config.py#L88-L107``), unless flags of its own say otherwise.
+    """
+    known = sorted(RECOMPUTE_FLAGS)
+    if any(name not in known and nearest(name, known, _TOLERANCE) is None for name in flags):
+        return False
+    return not above(reader, path, _PARSER)
 
 
 def takes_old_switch(reader: Reader, path: str) -> bool:

@@ -13,45 +13,85 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..keys import RECOMPUTE_KEYS, WORD, WORDLESS, spelled
+from ..keys import NEARLY, RECOMPUTE_FLAGS, RECOMPUTE_KEYS, WORD, WORDLESS, spelled
 from ..model import Setting, Site, Span
 from ..reader import Document, Reader
-from ..shell.flags import REMOVED, SWITCHES, Line, Word, is_recompute, settings_of, take_apart, text_of
+from ..shell import makefile, sourced
+from ..shell.flags import BOOLEANS, REMOVED, SWITCHES, Flag, Line, Word, is_recompute, settings_of, take_apart, text_of
+from ..shell.hidden import Hidden
 from ..shell.overrides import Override, override, parse
+from ..shell.sourced import Script
+from ..shell.syntax import Event
 from ..shell.variables import Field, split
 from ..shell.words import Command, commands
 from ..suggest import nearest
 from . import Given, Reading, load, of_program, places
 
+#: What full recomputation needs beside it.
+NEEDED = ("recompute_method", "recompute_num_layers")
+#: Flags in a comment are given to nothing.
+_COMMENT_LINES = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
+
 #: What a script must hold before anything of it is looked at closely.
 _INTERESTING = re.compile(
-    rf"--\"?(?:[\w-]{{0,40}}{WORD}\b|[\w-]{{0,40}}{WORD}_|{spelled((*WORDLESS, *REMOVED))})"
-    rf"|[\w.]\.(?:{WORD}_\w+|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
+    rf"--\"?(?:[\w-]{{0,40}}{WORD}\b|[\w-]{{0,40}}{WORD}_|{spelled((*WORDLESS, *REMOVED))}|{NEARLY})"
+    rf"|[\w.]\.(?:{WORD}_\w+|{NEARLY}|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
     rf"|[{{,]\s*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})\s*:"
 )
 
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each command with recompute settings, one for each mapping that its overrides reach into."""
-    text = document.text
-    makefile = os.path.basename(document.path).lower() in ("makefile", "gnumakefile") or document.path.endswith(".mk")
-    place = _places(text, document.path)
+    return Reading(list(read_commands(document, reader, document.text)), [])
+
+
+def read_commands(document: Document, reader: Reader, whole: str, *, is_text: bool = False) -> Iterable[Site]:
+    """The sites of a script.
+
+    Args:
+        document: the script.
+        reader: reads the files beside it.
+        whole: what it is a piece of; where that names a setting, a command may get it from there.
+        is_text: whether it may as well be a sentence.
+    """
+    script = _parsed(document, reader)
+    place, hidden = _places(script), Hidden(script.events)
+    shown = _COMMENT_LINES.sub("", script.text if whole is document.text else script.text + whole)
+    absent = frozenset(name for name in NEEDED if not re.search(spelled((name,)), shown))
     sites: list[Site] = []
-    for command in commands(text, _INTERESTING, makefile=makefile):
-        sites.extend(_sites(command, place, document.path, reader))
-    return Reading(_distinct(sites), [])
+    for command in commands(script, _INTERESTING):
+        if command.start >= script.end:  # a file that is sourced runs it: what it is given here is the place
+            given = (field.start for field in command.fields if _INTERESTING.search(field.shape))
+            command = command._replace(start=min(given))
+        if is_text:
+            command = command._replace(is_text=True)
+            if not _RUNS.search(" ".join(field.shape for field in command.fields)):
+                continue
+        sites.extend(_sites(command, place, document.path, reader, (absent, hidden)))
+    return _distinct(sites)
 
 
-def _places(text: str, path: str) -> Callable[[int, int], Span]:
+def _parsed(document: Document, reader: Reader) -> Script:
+    path, text = document.path, document.text
+    if os.path.basename(path).lower() not in ("makefile", "gnumakefile") and not path.endswith(".mk"):
+        return sourced.parse(text, path, reader)
+    sourced.bound(text)
+    events: list[Event] = []
+    makefile.read(text, events)
+    return Script(text, events, ((0, path),))
+
+
+def _places(script: Script) -> Callable[[int, int], Span]:
     """A function from offsets to spans."""
+    text = script.text
     starts = [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", text)), len(text) + 1]
 
     def place(start: int, end: int) -> Span:
         line = bisect.bisect_right(starts, start)
-        if end < starts[line]:
-            return Span(path, line, start - starts[line - 1] + 1, line, end - starts[line - 1] + 1)
-        last = bisect.bisect_right(starts, end)
-        return Span(path, line, start - starts[line - 1] + 1, last, end - starts[last - 1] + 1)
+        last = line if end < starts[line] else bisect.bisect_right(starts, end)
+        begins, path = script.file(start)
+        above = bisect.bisect_right(starts, begins) - 1 if begins else 0
+        return Span(path, line - above, start - starts[line - 1] + 1, last - above, end - starts[last - 1] + 1)
 
     return place
 
@@ -65,7 +105,13 @@ def _distinct(sites: list[Site]) -> list[Site]:
     return list(found.values())
 
 
-def _sites(command: Command, place: Callable[[int, int], Span], path: str, reader: Reader) -> Iterable[Site]:
+def _sites(
+    command: Command,
+    place: Callable[[int, int], Span],
+    path: str,
+    reader: Reader,
+    missing: tuple[frozenset[str], Hidden],
+) -> Iterable[Site]:
     modules = reader.modules(path)
     fields = _spread(command.fields, modules)
     words = [(_word(field, place), field.variable) for field in fields]
@@ -76,7 +122,10 @@ def _sites(command: Command, place: Callable[[int, int], Span], path: str, reade
         return
     overrides = (_override(word, field) for (word, _), field in zip(words, fields, strict=True))
     anchor = place(command.start, command.start)
-    yield from of_flags(line, anchor, path, reader)
+    absent, hidden = missing
+    if program < 0 or any(name in hidden for name in line.hidden):
+        absent = frozenset()
+    yield from of_flags(line, anchor, path, reader, absent)
     yield from of_overrides(line, filter(None, overrides), anchor, path, reader)
 
 
@@ -118,30 +167,47 @@ _NOWHERE = Span("", 1, 1, 1, 1)
 
 #: What a command line has in it, or begins with, and a sentence about flags does not.
 _RUNS = re.compile(
-    r"^['\"\\\s]*[-\0+~]|^['\"\\\s]*[\w.@/+~-]+=|(?:^|[\s;&|(/])(?:\S+\.py|python[\d.]*|torchrun|srun|deepspeed|accelerate|megatron|swift"
+    r"^['\"\\\s]*[-\0+~]|^['\"\\\s]*[\w.@/+~-]+=|(?:^|[\s;&|(/])(?:\S+\.(?:py|sh)|python[\d.]*|torchrun|srun|deepspeed|accelerate|megatron|swift"
     r"|bash|sh|mpirun|ray|docker|primus\S*)(?:\s|$)"
 )
 
 
-def is_command_line(line: Line, modules: Iterable[str]) -> bool:
-    """Whether no flag has words behind it that it does not take, as in a sentence or a usage text.
+def is_command_line(line: Line, modules: Iterable[str], *, listed: bool = False) -> bool:
+    """Whether no flag has words behind it that it can't be meant to take, as in a sentence or a usage text.
+
+    A flag that is misspelled takes what the one that is meant takes, a switch may have ``true`` behind it by mistake,
+    and modules may all be wrong: what is wrong with a command does not make it a sentence.
 
     Args:
         line: the words.
-        modules: the recompute modules that there are; half of a list of modules must be nearly one of these.
+        modules: the recompute modules that there are.
+        listed: whether each word stands by itself in a list, as no sentence does.
     """
-    for flag in line.flags:
-        if not is_recompute(flag.name):
-            continue
-        if any(word.text and re.search(r"[|<>]", word.text) for word in flag.values):
-            return False
-        if flag.name == "recompute_modules":
-            known = [word for word in flag.values if word.text is None or nearest(word.text, modules)]
-            if 2 * len(known) < len(flag.values):
-                return False
-        elif len(flag.values) > (0 if flag.name in SWITCHES else 1):
-            return False
-    return True
+    return all(_takes(flag, modules, listed=listed) for flag in line.flags if is_recompute(flag.name))
+
+
+def _takes(flag: Flag, modules: Iterable[str], *, listed: bool) -> bool:
+    words = [word.text for word in flag.values if word.text is not None]
+    if any(re.search(r"[|<>]", word) for word in words):
+        return False
+    name = flag.name if flag.name in RECOMPUTE_FLAGS else nearest(flag.name, sorted(RECOMPUTE_FLAGS)) or flag.name
+    if name == "recompute_modules":
+        known = [word for word in flag.values if word.text is None or nearest(word.text, modules)]
+        if listed or 2 * len(known) >= len(flag.values):
+            return True
+        return all(_NAME.fullmatch(word) and not _PROSE.fullmatch(word) for word in words)
+    if name in SWITCHES:
+        return not flag.values or (len(flag.values) == 1 and all(word.lower() in BOOLEANS for word in words))
+    return len(flag.values) <= 1
+
+
+_NAME = re.compile(r"[A-Za-z]\w*")
+#: Words of sentences about flags; a module that is called so would be a strange one.
+_PROSE = re.compile(
+    r"(?i)an?|all|also|and|any|are|as|at|be|beside|both|but|by|can|cannot|do|does|either|expects|flags?|for|from|has|if|in"
+    r"|instead|is|its?|may|means|must|needs?|not?|of|off|on|only|or|requires|selects|set|should|takes|than|that|the|then"
+    r"|this|to|together|used?|values?|when|where|which|will|with|without|you"
+)
 
 
 def _is_line(shape: str) -> bool:
@@ -160,7 +226,9 @@ def _override(word: Word, field: Field) -> Override | None:
 # ---- what the settings of a command mean
 
 
-def of_flags(line: Line, anchor: Span, path: str, reader: Reader) -> Iterator[Site]:
+def of_flags(
+    line: Line, anchor: Span, path: str, reader: Reader, absent: frozenset[str] = frozenset()
+) -> Iterator[Site]:
     """The site that the flags of a command make, if they are about recomputation.
 
     Args:
@@ -168,11 +236,12 @@ def of_flags(line: Line, anchor: Span, path: str, reader: Reader) -> Iterator[Si
         anchor: where to point when a finding has no better place.
         path: the file that has the command.
         reader: reads the files beside it.
+        absent: the settings that nothing gives to the command, as far as its program has no other source of them.
     """
     removed = any(flag.name in REMOVED for flag in line.flags) and any(map(_PRETRAINS.search, line.texts))
     if removed or any(is_recompute(flag.name) for flag in line.flags):
         settings = settings_of(flag for flag in line.flags if _FLAG_NAME.match(flag.name))
-        given = Given(settings, path, "", anchor, complete=line.complete, flags=True, line=line)
+        given = Given(settings, path, "", anchor, complete=line.complete, flags=True, line=line, absent=absent)
         yield load(of_program(line.texts)).site(given, reader)
 
 

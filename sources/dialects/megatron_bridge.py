@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..keys import RECOMPUTE_KEYS
+from ..keys import RECOMPUTE_KEYS, is_nearly
 from ..model import UNKNOWN, Finding, Setting, Site, Span
 from ..reader import Document, Reader
 from ..shell.flags import Line, is_recompute
@@ -41,7 +41,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
         return None
     if "_target_" in model.entries and not forced:
         return None
-    if not forced and not any(name.startswith("recompute_") for name in model.entries):
+    if not forced and not any(name.startswith("recompute_") or is_nearly(name) for name in model.entries):
         return None
     settings = settings_of(model, Resolver(root, ("model",), RECOMPUTE_KEYS))
     return Reading([site(Given(settings, document.path, "model", model.span), reader)], [])

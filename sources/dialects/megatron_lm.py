@@ -22,19 +22,25 @@ from typing import Any
 from ..keys import RECOMPUTE_FLAGS, SCALARS
 from ..model import UNKNOWN, Finding, Setting, Site, Span
 from ..reader import Document, Reader
-from ..shell.flags import LISTS, SWITCHES, Line, is_recompute, number
+from ..shell.flags import BOOLEANS, LISTS, SWITCHES, Line, is_recompute, number
 from ..yaml.search import child, cut
 from ..yaml.settings import setting, settings_of
 from ..yaml.tree import Entry, Mapping
 from . import Given, Reading, megatron_args, rejected
-from .forks import is_fork, takes_old_switch
+from .forks import is_fork, is_patched, takes_old_switch
 
 #: What runs Megatron-LM; whatever else gives its flags may give more.
 _PROGRAM = re.compile(r"\.py$|^python[\d.]*$|^torchrun$|^-m$")
+#: slime's and miles' programs, which ignore words that are no argument (THUDM/slime at 624b824a8,
+#: ``slime/backends/megatron_utils/arguments.py#L195``).
+_LENIENT = frozenset({"train.py", "train_async.py"})
+#: Arguments that name a file which may have any other.
+_BRINGS_MORE = frozenset({"config", "config_file", "exp", "yaml_cfg"})
 _HARNESS = "tests/functional_tests/shell_test_utils/_run_training.sh#L97-L169"
 _OWN = re.compile(r"pretrain_\w+\.py$")
 _ARGUMENTS = f"{megatron_args.ARGUMENTS}#L117-L120"
 _RUN = re.compile(r"MODEL_ARGS(?:_\d+)?$")
+_PARSES = "megatron/training/arguments.py#L117-L132"
 _WORD = re.compile(r"[^\s\[\]]+")
 
 
@@ -61,16 +67,38 @@ def site(given: Given, reader: Reader) -> Site:
     settings, words = given.settings, given.line.texts if given.line is not None else ()
     complete = given.complete and any(_PROGRAM.search(word) for word in words)
     flags = [name for name in settings if is_recompute(name)]
+    absent = given.absent if _BRINGS_MORE.isdisjoint(settings) else frozenset()
     if is_fork(reader, given.file, flags, words):
         if takes_old_switch(reader, given.file):
             flags = [name for name in flags if name != "checkpoint_activations"]
         settings = {name: setting for name, setting in settings.items() if name in flags}
         complete = False
+        if not is_patched(reader, given.file, flags):
+            absent = frozenset()
     program = next((word.rpartition("/")[2] for word in words if word.endswith(".py")), "")
     wrong = list(_refused_flags(given.line, settings)) if complete and given.line and _OWN.match(program) else []
     given = given._replace(settings=settings, complete=complete, path=program)
     made = megatron_args.site(given, "megatron-lm", spelling="-")
-    return made._replace(rejected=(*made.rejected, *wrong))
+    if given.line is not None and not wrong and program not in _LENIENT:
+        wrong.extend(_stray_words(given.line, settings))
+    made = made._replace(rejected=(*made.rejected, *wrong))
+    if made.closed or made.effective.get("recompute_granularity") != "full":
+        return made
+    return made._replace(effective={**dict.fromkeys(absent), **made.effective})
+
+
+def _stray_words(line: Line, settings: dict[str, Setting]) -> Iterator[Finding]:
+    """A finding for each switch about recomputation that has a value, which the parser takes for another argument."""
+    for flag in line.flags:
+        text = flag.values[0].text if len(flag.values) == 1 else None
+        if flag.name not in SWITCHES.intersection(settings) or not is_recompute(flag.name) or text is None:
+            continue
+        on = BOOLEANS.get(text.lower())
+        if on is not None:
+            written = f"--{flag.name.replace('_', '-')}"
+            message = f"{written} takes no value, and the parser has no argument for the word {text}"
+            help = f"write {written} alone" if on else f"delete {written} {text}"
+            yield rejected("framework-rule", settings[flag.name], message, source=_PARSES, help=help)
 
 
 def _refused_flags(line: Line, settings: dict[str, Setting]) -> Iterator[Finding]:

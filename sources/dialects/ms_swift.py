@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ..keys import is_nearly
 from ..model import UNKNOWN, Finding, Setting, Site
 from ..reader import Document, Reader
 from ..shell.flags import Line
@@ -136,7 +137,7 @@ def _as_argument(made: Setting) -> Setting:
 
 def _is_recognized(root: Mapping) -> bool:
     names = set(map(_name, root.entries))
-    ours = any(name.startswith("recompute_") or name == "moe_layer_recompute" for name in names)
+    ours = any(name.startswith("recompute_") or is_nearly(name) for name in names) or "moe_layer_recompute" in names
     return ours and "model" in names and not _MARKS.isdisjoint(names)
 
 

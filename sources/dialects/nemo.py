@@ -13,16 +13,18 @@ keys, and a checkpoint may bring the rest.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..model import Setting, Site
+from ..model import Finding, Setting, Site
 from ..reader import Document, Reader
+from ..suggest import nearest
 from ..yaml.hydra_defaults import anchor, compose, referred
 from ..yaml.search import mappings
 from ..yaml.settings import Resolver, dotted, settings_of
 from ..yaml.tree import Mapping
-from . import Given, Reading
+from . import Given, Reading, ignored
 
 _SOURCE = "nemo/collections/nlp/models/language_modeling/megatron_base_model.py#L557-L587"
 _FIELDS = {
@@ -31,6 +33,10 @@ _FIELDS = {
     "activations_checkpoint_num_layers": "recompute_num_layers",
 }
 _WANTED = frozenset(_FIELDS)
+#: A key that is worth comparing.
+_MAY_BE = re.compile(r"a\w{24,40}")
+#: A key is a misspelling only while it is this close, in letters, to the right one.
+_TOLERANCE = 1 / 8
 
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
@@ -44,7 +50,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     root = composed.root
     sites = []
     for path, mapping in _with_referred(root):
-        if not _WANTED.isdisjoint(mapping.entries):
+        if any(name in _WANTED or _meant(name) for name in mapping.entries):
             place = mapping.span if mapping.span.path == document.path else anchor(document)
             settings = settings_of(mapping, Resolver(root, path, _WANTED))
             sites.append(site(Given(settings, document.path, dotted(path), place), reader))
@@ -76,5 +82,29 @@ def site(given: Given, reader: Reader) -> Site:
             effective.pop(field, None)
             origins.pop(field, None)
     return Site(
-        "nemo", given.file, given.path, given.anchor, given.settings, effective, origins, closed=False, source=_SOURCE
+        "nemo",
+        given.file,
+        given.path,
+        given.anchor,
+        given.settings,
+        effective,
+        origins,
+        closed=False,
+        ignored=tuple(_misspelled(given.settings)),
+        source=_SOURCE,
     )
+
+
+def _misspelled(settings: dict[str, Setting]) -> Iterator[Finding]:
+    for name, setting in settings.items():
+        meant = _meant(name)
+        if meant is not None:
+            reason, help = "is not a key of NeMo's: it is ignored", f"did you mean {meant}?"
+            yield ignored("misspelled-key", setting, reason, source=_SOURCE, help=help)
+
+
+def _meant(name: str) -> str | None:
+    """The key that is meant by one that is nearly it."""
+    if name in _WANTED or not _MAY_BE.fullmatch(name):
+        return None
+    return nearest(name, _FIELDS, _TOLERANCE)

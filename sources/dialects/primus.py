@@ -29,7 +29,7 @@ import os
 import re
 from typing import Any, NamedTuple
 
-from ..keys import RECOMPUTE_FLAGS
+from ..keys import RECOMPUTE_FLAGS, is_nearly
 from ..model import UNKNOWN, Finding, Setting, Site, Span
 from ..projects import upwards
 from ..reader import Document, Reader
@@ -105,7 +105,7 @@ def _is_ours(key: str) -> bool:
 
 def _is_preset(path: str, root: Mapping) -> bool:
     """Whether the file is one that experiments name by ``config`` or ``model``, judged by its place or ``extends``."""
-    if not any("recompute" in name for name in root.entries):
+    if not any("recompute" in name or is_nearly(name) for name in root.entries):
         return False
     return "extends" in root.entries or _PRESETS.search(os.path.abspath(path).replace(os.sep, "/")) is not None
 

@@ -17,24 +17,29 @@ import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from ..keys import WORD, WORDLESS, spelled
+from ..keys import NEARLY, WORD, WORDLESS, spelled
 from ..model import Site, Span
 from ..python.query import last_name
 from ..python.tree import Node, Python
 from ..reader import Document, Reader
-from ..shell.flags import Word, take_apart
+from ..shell.flags import HOLDS_FLAGS, Word, take_apart
 from ..shell.overrides import override
 from . import Reading
-from .launch_script import is_command_line, of_flags, of_overrides
+from .launch_script import NEEDED, is_command_line, of_flags, of_overrides
 
 #: What every needle has in it.
 _STEMS = (WORD, "activations")
 _NEEDLES = re.compile(
-    rf"--(?:[\w-]{{0,40}}{WORD}|{spelled(WORDLESS)})"
-    rf"|(?<=[\w.])\.(?:\w{{0,40}}{WORD}_\w+|{'|'.join(WORDLESS)}|activations_checkpoint_\w+)="
+    rf"--(?:[\w-]{{0,40}}{WORD}|{spelled(WORDLESS)}|{NEARLY})"
+    rf"|(?<=[\w.])\.(?:{NEARLY}|\w{{0,40}}{WORD}_\w+|{'|'.join(WORDLESS)}|activations_checkpoint_\w+)="
 )
-_PROGRAM = re.compile(r"(?:[^\s=]+=\S*\s+)*(?:--|python|torchrun|accelerate\s|deepspeed\s|megatron\s|\S*/python)")
+_PROGRAM = re.compile(
+    r"(?:[^\s=]+=\S*\s+)*(?:--|python|torchrun|accelerate\s|deepspeed\s|megatron\s|\S*/python|[+~]*[\w@/-]+(?:\.[\w@/-]+)+=\S)"
+)
+_OVERRIDES = re.compile(r"[+~]*[\w@/-]+(?:\.[\w@/-]+)+=\S*$")
 _UNKNOWN = "\0"
+#: What a command line may begin with: blanks, and placeholders for flags.
+_BEFORE = f" \t\r\n\\{_UNKNOWN}"
 #: A string with a flag behind other words is a command line, or a part of one, by itself.
 _SEVERAL = re.compile(r"\s--")
 
@@ -42,9 +47,6 @@ _SEVERAL = re.compile(r"\s--")
 _TALK = re.compile(
     r"add_argument|argument|option|print\w*|warn\w*|info|debug|error|critical|log\w*|fail|skip|raises|\w*(?:Error|Exception)"
 )
-
-#: What full recomputation needs beside it.
-_NEEDED = ("recompute_method", "recompute_num_layers")
 
 
 #: The words of a command line, each with the name of the variable that it comes from whole, if it does.
@@ -64,10 +66,9 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
         site
         for node in nodes
         if not _is_talk(node.node, parents)
-        for words in (
-            _of_list(python, node) if isinstance(node.node, (ast.List, ast.Tuple)) else _of_text(python, node)
-        )
-        for site in _sites(python, words, python.span(node.node), reader)
+        for listed in [isinstance(node.node, (ast.List, ast.Tuple))]
+        for words in (_of_list(python, node) if listed else _of_text(python, node))
+        for site in _sites(python, words, python.span(node.node), reader, listed=listed)
     ]
     return Reading(sites, []) if sites else None
 
@@ -109,8 +110,12 @@ def _of_list(python: Python, here: Node) -> Iterator[_Words]:
                     span = span._replace(column=span.column + at, end_column=span.column + at + len(text))
             words.append((Word(text, span), ""))
         else:
-            spread = isinstance(item, ast.Starred)
-            words.append((Word(None, span, True), "args" if spread else last_name(item)))
+            shape, names = _shape(item)
+            if isinstance(item, ast.Starred):
+                spread = last_name(item.value)
+                names = [spread if HOLDS_FLAGS.search(spread) else "args"]
+            whole = shape == _UNKNOWN or not isinstance(item, ast.JoinedStr)
+            words.append((Word(None, span, True, shape), names[0] if whole and names else ""))
     if any(word.text and _SEVERAL.search(word.text) for word, _ in words):
         return  # command lines, one by one, or lines of text
     yield words
@@ -120,30 +125,44 @@ def _of_text(python: Python, here: Node) -> Iterator[_Words]:
     node = here.node
     if isinstance(here.parent, ast.JoinedStr):
         return
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        text = node.value
-    elif isinstance(node, ast.JoinedStr):
-        text = "".join(
-            part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else _UNKNOWN
-            for part in node.values
-        )
-    else:
+    if not isinstance(node, ast.JoinedStr) and not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
         return
+    text, names = _shape(node)
     if isinstance(here.parent, (ast.List, ast.Tuple)) and not _SEVERAL.search(text):
         return  # a word of a command line
-    if not _NEEDLES.search(text) or not _PROGRAM.match(text.lstrip()) or (" " not in text.strip() and "=" not in text):
+    if _OVERRIDES.match(text.strip()) and not isinstance(here.parent, (ast.Call, ast.AugAssign)):
+        return  # one override by itself may be anything
+    if (
+        not _NEEDLES.search(text)
+        or not _PROGRAM.match(text.lstrip(_BEFORE))
+        or (" " not in text.strip() and "=" not in text)
+    ):
         return
-    yield list(_words(python, node, text))
+    yield list(_words(python, node, text, iter(names)))
 
 
-def _words(python: Python, node: ast.AST, text: str) -> Iterator[tuple[Word, str]]:
-    """The words of a string, each where the source has it."""
+def _shape(node: ast.expr) -> tuple[str, list[str]]:
+    """The text of a string with a NUL for each placeholder, and what the placeholders name; that of a name alone."""
+    if not isinstance(node, ast.JoinedStr):
+        text = node.value if isinstance(node, ast.Constant) else None
+        return (text, []) if isinstance(text, str) else (_UNKNOWN, [last_name(node)])
+    text, names = "", []
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            names.append(last_name(part.value))
+        text += str(part.value) if isinstance(part, ast.Constant) else _UNKNOWN
+    return text, names
+
+
+def _words(python: Python, node: ast.AST, text: str, names: Iterator[str]) -> Iterator[tuple[Word, str]]:
+    """The words of a string, each where the source has it; ``names`` are those of its placeholders."""
     whole = python.span(node)
     line, column = whole.line, whole.column
     for match in re.finditer(r"\S+", text):
         word = match.group().strip("\\")
         if _UNKNOWN in word:
-            yield Word(None, whole, True), "args" if word == _UNKNOWN else ""
+            inside = [next(names, "") for _ in range(word.count(_UNKNOWN))]
+            yield Word(None, whole, True, word), inside[0] if word == _UNKNOWN else ""
             continue
         if not word:
             continue
@@ -158,18 +177,21 @@ def _words(python: Python, node: ast.AST, text: str) -> Iterator[tuple[Word, str
         yield Word(word, place), ""
 
 
-def _sites(python: Python, words: _Words, anchor: Span, reader: Reader) -> Iterator[Site]:
+def _sites(python: Python, words: _Words, anchor: Span, reader: Reader, *, listed: bool) -> Iterator[Site]:
     line = take_apart(words)
-    if not is_command_line(line, reader.modules(python.path)):
+    if not is_command_line(line, reader.modules(python.path), listed=listed):
         return
     start = anchor._replace(end_line=anchor.line, end_column=anchor.column)
-    for site in of_flags(line, start, python.path, reader):
-        if site.effective.get("recompute_granularity") == "full" and line.complete and not site.closed:
-            for name in _NEEDED:
-                if name not in site.settings and not re.search(name.replace("_", "[-_]"), python.text):
-                    site.effective[name] = None
-        yield site
+    unnamed = frozenset(name for name in NEEDED if not re.search(spelled((name,)), python.text))
+    if any(_comes_from_elsewhere(name, python.text) for name in line.hidden):
+        unnamed = frozenset()
+    yield from of_flags(line, start, python.path, reader, unnamed)
     overrides = [found for word, _ in words if (found := override(word)) is not None]
     keys = [(one.path, one.setting.name) for one in overrides]
     if len(set(keys)) == len(keys):  # else they are alternatives, and no one command's
         yield from of_overrides(line, overrides, start, python.path, reader)
+
+
+def _comes_from_elsewhere(name: str, text: str) -> bool:
+    """Whether what a placeholder or an item of a list stands for is not put together in the file."""
+    return not name or re.search(rf"^\s*{re.escape(name)}\s*(?:\+|:[^=\n]*)?=", text, re.MULTILINE) is None

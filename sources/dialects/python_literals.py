@@ -3,7 +3,10 @@
 * keyword arguments of ``TransformerConfig(...)``, of classes whose names end so, of Megatron-Bridge's providers, and of
   ``replace(config, ...)``;
 * ``config.recompute_granularity = "full"`` and its like, one after the other in a block, where the last one wins;
-* dictionaries with recompute keys, ``{...}`` and ``dict(...)``, in which only what no framework could take is kept.
+* the attributes of a class with a base, as slime's and miles' jobs have them;
+* what dictionaries with recompute keys hold, ``{...}`` and ``dict(...)``, what is given to any other function, and what
+  is put into parsed arguments: each by itself, and only what no framework could take;
+* a key that is nearly one of these, and that nothing in the file reads.
 
 What is not a literal is unknown, and so is everything that another block or a function called in between may have set.
 A call of Megatron-Core's own class that names every argument is closed. Code that expects an exception is left alone.
@@ -17,10 +20,10 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from ...schemas.names import VALUES
-from ..keys import FIELDS
+from ..keys import FIELDS, NEARLY, RECOMPUTE_KEYS, WORD, is_nearly
 from ..model import UNKNOWN, Setting, Site, Span
 from ..python.query import Names, Path, last_name, path_of
-from ..python.tree import Python, Scope, walk
+from ..python.tree import KEYS, Python, Scope, walk
 from ..reader import Document, Reader
 from ..suggest import nearest
 from . import Reading
@@ -43,19 +46,20 @@ _EXPECTS = frozenset({"raises", "assertRaises", "assertRaisesRegex", "xfail", "s
 
 
 #: What is assigned to the attributes of one object: the attribute's node and the value, by its name.
-_Assigned: TypeAlias = "dict[str, tuple[ast.Attribute, ast.expr]]"
+_Assigned: TypeAlias = "dict[str, tuple[ast.expr, ast.expr]]"
 
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each call, dictionary, and run of assignments."""
     text = document.text  # it is searched before it is parsed
+    misspelled = misspelled_keys(text)
     old = _OLD_NAME in text and _OF_MCORE.search(text) is not None and _OF_NEMO.search(text) is None
-    if not old and not any(field in text for field in FIELDS):
+    if not old and not misspelled and not any(field in text for field in FIELDS):
         return None
     python = document.python
     if not isinstance(python, Python):
         return None
-    sites = list(_Literals(python, reader).sites())
+    sites = list(_Literals(python, reader, misspelled).sites())
     if old:
         sites.extend(_old_names(python))
     return Reading(sites, []) if sites else None
@@ -76,16 +80,37 @@ def _old_names(python: Python) -> Iterator[Site]:
             yield Site("python", python.path, ".".join(path), key, {target.attr: setting}, {}, {}, closed=False)
 
 
+#: A key is a misspelling only while it is this close, in letters, to the right one.
+_TOLERANCE = 1 / 8
+_NEARLY = re.compile(rf"(?<![\w-])(?:{WORD}[_\w]\w+|{NEARLY})")
+#: A key where it is given a value: ``x.key =``, ``key=`` in a call, ``"key":``, ``["key"] =``.
+_GIVEN = r"(?:\.\s*{0}\s*(?::[^=\n]*)?=(?!=)|(?<=[(,\s]){0}=(?!=)|[\"']{0}[\"']\s*(?::|\]\s*=(?!=)))"
+
+
+def misspelled_keys(text: str) -> frozenset[str]:
+    """The names in a Python file that are nearly a setting's, and that are given values and nothing else."""
+    words = {word for word in _NEARLY.findall(text) if word not in FIELDS and word not in RECOMPUTE_KEYS}
+    return frozenset(
+        word
+        for word in words
+        if nearest(word, FIELDS, _TOLERANCE) is not None
+        and len(re.findall(_GIVEN.format(word), text)) == len(re.findall(rf"\b{word}\b", text))
+    )
+
+
 class _Literals:
     """The sites of one file.
 
     Args:
         python: the file.
         reader: knows the modules that there are.
+        misspelled: the keys that are nearly a setting's.
     """
 
-    def __init__(self, python: Python, reader: Reader) -> None:
+    def __init__(self, python: Python, reader: Reader, misspelled: frozenset[str]) -> None:
         self._python = python
+        self._misspelled = misspelled
+        self._keys = misspelled.union(FIELDS)
         self._reader = reader
         self._names = Names(python.tree)
         self._expecting: dict[Scope, bool] = {}
@@ -93,7 +118,7 @@ class _Literals:
         self._may_expect = any(name in python.text for name in _EXPECTS)
 
     def sites(self) -> Iterator[Site]:
-        nodes = self._python.naming()
+        nodes = self._python.naming(KEYS | self._misspelled)
         scopes: dict[Scope, None] = {}
         tried: set[ast.AST] = set()  # what stands in the body of a try that catches something
         for node, parent, scope in nodes:
@@ -105,8 +130,10 @@ class _Literals:
                 continue
             for name, key, value in self._single(node, parent, scope):
                 yield from self._dictionary({name: (key, value)}, scope)
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in FIELDS:
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr in self._keys:
                 scopes[scope] = None
+            elif isinstance(node, ast.ClassDef):
+                yield from self._class(node, scope)
             elif isinstance(node, ast.Call):
                 yield from self._call(node, scope)
             elif isinstance(node, ast.Dict):
@@ -130,11 +157,9 @@ class _Literals:
     def _call(self, call: ast.Call, scope: Scope) -> Iterator[Site]:
         name = last_name(call.func)
         keywords = {keyword.arg: keyword for keyword in call.keywords if keyword.arg}
-        if keywords.keys().isdisjoint(FIELDS):
+        if keywords.keys().isdisjoint(self._keys):
             return
-        if name == "partial" or (name == "dict" and isinstance(call.func, ast.Name)):
-            yield from self._dictionary({key: (keyword, keyword.value) for key, keyword in keywords.items()}, scope)
-        elif name == "replace" or _CLASS.fullmatch(name):
+        if name == "replace" or _CLASS.fullmatch(name):
             settings = {key: self._setting(key, keyword, keyword.value, scope) for key, keyword in keywords.items()}
             whole = not call.args and len(keywords) == len(call.keywords)
             closed = whole and name in _MCORE and self._is_imported_from_mcore(name, scope)
@@ -142,6 +167,8 @@ class _Literals:
             if closed and name == "MLATransformerConfig":
                 effective.setdefault("multi_latent_attention", True)
             yield _site(self._python.path, name, self._python.span(call), settings, effective, closed=closed)
+        else:
+            yield from self._dictionary({key: (keyword, keyword.value) for key, keyword in keywords.items()}, scope)
 
     def _is_imported_from_mcore(self, name: str, scope: Scope) -> bool:
         return any(
@@ -151,6 +178,25 @@ class _Literals:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("megatron.core")
             for alias in node.names
         )
+
+    # ---- classes
+
+    def _class(self, node: ast.ClassDef, scope: Scope) -> Iterator[Site]:
+        """The site of a class whose attributes are settings, as of a job that a launcher makes flags of."""
+        assigned: _Assigned = {
+            target.id: (target, statement.value)
+            for statement in node.body
+            if isinstance(statement, ast.Assign)
+            for target in statement.targets
+            if isinstance(target, ast.Name)
+        }
+        if not node.bases or _is_configuration(node) or self._keys.isdisjoint(assigned):
+            return
+        values = {name: _value(self._names.value(value, scope)) for name, (_, value) in assigned.items()}
+        if all(self._is_clear(name, values[name]) for name in VALUES.keys() & values.keys()):
+            yield from self._run((node.name,), assigned, scope)
+        else:  # a framework's own words, or none that can be told
+            yield from self._dictionary(assigned, scope)
 
     # ---- settings by themselves
 
@@ -172,7 +218,9 @@ class _Literals:
                 if isinstance(target, ast.Subscript):
                     yield self._names.text(target.slice, scope) or "", target.slice, node.value
                 else:
-                    is_field = isinstance(parent, ast.ClassDef) and _is_configuration(parent)
+                    is_field = isinstance(parent, ast.ClassDef) and (
+                        _is_configuration(parent) or (bool(parent.bases) and isinstance(node, ast.AnnAssign))
+                    )
                     yield from _assigned(target, node.value, is_field)
 
     # ---- dictionaries
@@ -185,11 +233,20 @@ class _Literals:
         for name, (key, value) in items.items():
             if name in ("recompute_granularity", "recompute_method", "recompute_modules"):
                 setting = self._setting(name, key, value, scope)
-                if self._is_clear(name, setting.value):
+                if setting.value is not None and self._is_clear(name, setting.value):
                     yield _site(self._python.path, "dict", setting.key, {name: setting}, {name: setting.value})
+            elif name in self._misspelled:
+                setting = self._setting(name, key, value, scope)
+                meant = nearest(name, FIELDS, _TOLERANCE) or ""
+                if setting.value is None or self._is_clear(meant, setting.value):
+                    yield _site(self._python.path, "dict", setting.key, {name: setting}, {})
 
     def _is_clear(self, name: str, value: Any) -> bool:
         """Whether a value is meant as the field's, and not as a help text, a flag or a search space."""
+        if value is None:
+            return True
+        if name not in VALUES and name != "recompute_modules":
+            return isinstance(value, (bool, int))
         allowed = VALUES.get(name)
         if allowed is None:
             if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
@@ -202,7 +259,7 @@ class _Literals:
 
     def _block(self, body: list[ast.stmt], scope: Scope) -> Iterator[Site]:
         """The sites of the assignments in a block, and of those in the blocks below it, each by itself."""
-        wanted = {path_of(target.value) for target in _targets(body) if target.attr in FIELDS}
+        wanted = {path_of(target.value) for target in _targets(body) if target.attr in self._keys}
         known: dict[Path, _Assigned] = {}
         for statement in body:
             observed = _observes(statement)
@@ -229,10 +286,10 @@ class _Literals:
             yield from self._run(path, assigned, scope)
 
     def _run(self, path: Path, assigned: _Assigned, scope: Scope) -> Iterator[Site]:
-        if not assigned.keys().isdisjoint(FIELDS):
+        if not assigned.keys().isdisjoint(self._keys):
             settings = {name: self._setting(name, target, value, scope) for name, (target, value) in assigned.items()}
-            effective = {name: setting.value for name, setting in settings.items()}
-            first = next(setting for name, setting in settings.items() if name in FIELDS)
+            effective = {name: setting.value for name, setting in settings.items() if name not in self._misspelled}
+            first = next(setting for name, setting in settings.items() if name in self._keys)
             yield _site(self._python.path, ".".join(path), first.key, settings, effective)
 
     # ---- values
@@ -268,8 +325,10 @@ class _Literals:
 def _site(
     path: str, name: str, anchor: Span, settings: dict[str, Setting], effective: dict[str, Any], *, closed: bool = False
 ) -> Site:
-    shown = {key: setting for key, setting in settings.items() if key in FIELDS}
-    origins = {key: setting for key, setting in settings.items() if key not in FIELDS}
+    shown = {
+        key: setting for key, setting in settings.items() if key in FIELDS or key.startswith(WORD) or is_nearly(key)
+    }
+    origins = {key: setting for key, setting in settings.items() if key not in shown}
     return Site("python", path, name, anchor, shown, effective, origins, closed)
 
 
@@ -290,6 +349,8 @@ def _value(node: ast.expr) -> Any:
 def _assigned(target: ast.expr, value: ast.expr, is_field: bool) -> Iterator[tuple[str, ast.AST, ast.expr]]:
     if isinstance(target, ast.Name) and is_field:
         yield target.id, target, _default_of(value)
+    elif isinstance(target, ast.Attribute) and path_of(target.value) == ("args",):
+        yield target.attr, target, value
     elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
         for part, one in zip(target.elts, value.elts, strict=False):
             if isinstance(part, ast.Attribute) and len(target.elts) == len(value.elts):

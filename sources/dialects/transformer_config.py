@@ -5,6 +5,7 @@ The values go in as they stand, and a field that is not there has Megatron-Core'
 
 from __future__ import annotations
 
+from ..keys import is_nearly
 from ..model import Site
 from ..reader import Document, Reader
 from ..yaml.settings import settings_of
@@ -27,7 +28,8 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
 
 
 def _is_recognized(root: Mapping) -> bool:
-    return all(name in root.entries for name in _REQUIRED) and any("recompute" in name for name in root.entries)
+    named = any("recompute" in name or is_nearly(name) for name in root.entries)
+    return named and all(name in root.entries for name in _REQUIRED)
 
 
 def _site(path: str, root: Mapping) -> Site:

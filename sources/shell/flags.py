@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from ..keys import RECOMPUTE_FLAGS, SCALARS, WORD
+from ..keys import RECOMPUTE_FLAGS, SCALARS, WORD, is_nearly
 from ..model import UNKNOWN, Setting, Span
 
 
@@ -129,6 +129,9 @@ SWITCHES = frozenset(
     }
 )
 
+#: What people write behind a switch that takes no value.
+BOOLEANS = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False, "1": True, "0": False}
+
 #: Flags that Megatron-LM gave up for those of today in April 2022 (cfd2e216).
 REMOVED = {
     "activations_checkpoint_method": "recompute_method",
@@ -143,7 +146,7 @@ _VALUED = SCALARS
 _OTHERS = re.compile(r"precompute|recompute_(?:vision|old|log|logprob|loss)|rl_kv_cache")
 
 #: Variables that are named so hold flags and not the value of one.
-_HOLDS_FLAGS = re.compile(
+HOLDS_FLAGS = re.compile(
     r"(?:^@$|ARGS?|OPTS?|OPTIONS?|FLAGS?|PARAMS?|EXTRA|CMD|COMMAND|OVERRIDES?)(?:_|$|\d)|args|opt", re.I
 )
 
@@ -155,8 +158,8 @@ _FLAG = re.compile(r"--([A-Za-z][\w.-]*)(=?)")
 
 def is_recompute(name: str) -> bool:
     """Whether a flag or an override of this name makes its command a site."""
-    # a misspelling of one of them has the word in it
-    return name in RECOMPUTE_FLAGS or (WORD in name and not _OTHERS.search(name))
+    # a misspelling of one of them has the word in it, or the rest
+    return name in RECOMPUTE_FLAGS or (WORD in name and not _OTHERS.search(name)) or is_nearly(name)
 
 
 class Line(NamedTuple):
@@ -169,6 +172,8 @@ class Line(NamedTuple):
     complete: bool
     #: What :func:`text_of` says of every word.
     texts: tuple[str, ...] = ()
+    #: What flags could come from where it is not complete: names of variables, empty for what has none.
+    hidden: tuple[str, ...] = ()
 
 
 def take_apart(words: Iterable[tuple[Word, str]], *, start: int = 0) -> Line:
@@ -182,6 +187,7 @@ def take_apart(words: Iterable[tuple[Word, str]], *, start: int = 0) -> Line:
     others: list[Word] = []
     texts: list[str] = []
     complete = True
+    hidden: list[str] = []
     current: list[Word] | None = None
     for index, (word, variable) in enumerate(words):
         texts.append(text_of(word))
@@ -197,10 +203,13 @@ def take_apart(words: Iterable[tuple[Word, str]], *, start: int = 0) -> Line:
             continue
         if word.text is None:
             takes = current is not None and not current and flags[-1][0] not in SWITCHES
-            if takes and not _HOLDS_FLAGS.search(variable):
+            if takes and not HOLDS_FLAGS.search(variable):
                 current.append(word)  # type: ignore[union-attr]
             else:
-                complete = complete and index < start
+                if index >= start:
+                    complete = False
+                    if variable or current is None or len(current) < 2:  # else it is another value, such as $(seq 8)
+                        hidden.append(variable)
                 current = None
             continue
         match = word.text.startswith("--") and _FLAG.match(word.text)
@@ -214,7 +223,7 @@ def take_apart(words: Iterable[tuple[Word, str]], *, start: int = 0) -> Line:
             continue
         (others if current is None else current).append(word)
     made = tuple(Flag(name, key, tuple(values)) for name, key, values in flags)
-    return Line(made, tuple(others), complete, tuple(texts))
+    return Line(made, tuple(others), complete, tuple(texts), tuple(hidden))
 
 
 def text_of(word: Word) -> str:

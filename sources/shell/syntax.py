@@ -72,6 +72,7 @@ class Simple(NamedTuple):
 Event = Assign | Simple
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_POSITIONAL = re.compile(r"\$\{(\d+)")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
 _PLAIN = re.compile(r"[^\s\\'\"$`;&|()<>#]+")
 _QUOTED_RUN = re.compile(r"[^\\\"$`]+")
@@ -285,7 +286,8 @@ class Parser:
             self.at = start + 1  # $'..' and $"..": the escapes of the first are left as they stand
         elif following and following in _SPECIAL:
             self.at = start + 2
-            parts.append(Variable("", None, quoted, following in "@*", start, self.at))
+            name = following if following.isdigit() else ""
+            parts.append(Variable(name, None, quoted, following in "@*", start, self.at))
         else:
             match = _NAME.match(text, start + 1, self.stop)
             if match is None:
@@ -316,6 +318,9 @@ class Parser:
             self._close("}")
         else:
             name = "" if rest != ":?" else name
+            array = array or self.text.startswith(("@", "*"), start + 2)
+            positional = _POSITIONAL.match(self.text, start)
+            name = positional[1] if positional else name
             self.word("}")
             self._close("}")
         self.depth -= 1

@@ -28,7 +28,8 @@ class Field(NamedTuple):
     @property
     def variable(self) -> str:
         """The variable that it is the value of, if it is unknown and nothing else."""
-        return self.pieces[0].variable if len(self.pieces) == 1 else ""
+        pieces = [piece for piece in self.pieces if piece.text != ""]  # quotes have none
+        return pieces[0].variable if len(pieces) == 1 else ""
 
     @property
     def text(self) -> str | None:
@@ -175,7 +176,7 @@ class World:
                 return (Field(pieces, True),)
             # an empty default is a placeholder for what the environment is to bring
         if value is None:
-            return (Field((Piece(None, part.start, part.end, part.name or "@"),)),)
+            return (Field((Piece(None, part.start, part.end, part.name or "@" * part.array),)),)
         return value.fields if part.array or not value.array else value.fields[:1]
 
     def _text(self, word: Word, depth: int = 0) -> Iterator[Piece]:

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..model import TooMuch
-from .syntax import MAX_WORDS, Assign, Event, Parser, Piece, Simple, literal
+from .sourced import Script
+from .syntax import MAX_WORDS, Assign, Event, Piece, Simple, literal
 from .variables import MAX_STEPS, Field, World, names, split
 
-#: What is followed of one script: lines, branches one by one, and commands.
-_MAX_LINES = 200_000
+#: What is followed of one script: branches one by one, and commands.
 _MAX_BRANCHES = 200
 _MAX_COMMANDS = 2000
 
@@ -40,23 +40,14 @@ class Command(NamedTuple):
     is_text: bool = False
 
 
-def commands(text: str, interesting: re.Pattern[str], *, makefile: bool = False) -> list[Command]:
-    """Every command of a script that is given a word matching ``interesting``, with its words.
+def commands(script: Script, interesting: re.Pattern[str]) -> list[Command]:
+    """Every command of a script that is given a word of its own matching ``interesting``, with its words.
 
     Where the branches of an ``if`` or a ``case`` assign such words, the script is followed once along each of them, and
     what the branches of another ``if`` assign is unknown meanwhile: whether two conditions hold together cannot be
     told. Arrays with such words that no command here is given come last, as commands without a name.
     """
-    if text.count("\n") > _MAX_LINES:
-        raise TooMuch(f"has more than {_MAX_LINES:,} lines")
-    events: list[Event] = []
-    if makefile:
-        from .makefile import read
-
-        read(text, events)
-    else:
-        Parser(text, events).script()
-
+    text, events = script.text, script.events
     carriers = _carriers(text, events, interesting)
     candidates = [
         event
@@ -79,8 +70,15 @@ def commands(text: str, interesting: re.Pattern[str], *, makefile: bool = False)
     for branch in sorted(worlds, key=len, reverse=True):
         _run(followed, asked, branch, interesting, found)
     result = list({(command.start, command.fields): command for command in found.values()}.values())
-    result.extend(_unused(text, events, interesting))
-    return result
+    result.extend(_unused(script, interesting))
+    if len(script.files) == 1:
+        return result
+    return [command for command in result if _is_own(command, script.end, interesting)]
+
+
+def _is_own(command: Command, end: int, interesting: re.Pattern[str]) -> bool:
+    """Whether an interesting word stands in the script itself, which ends at ``end``, and not in what it sources."""
+    return any(field.start < end and interesting.search(field.shape) for field in command.fields)
 
 
 def _bound(branches: int, events: int) -> None:
@@ -185,8 +183,9 @@ def _note(
     found[event.start, branch] = Command(tuple(fields), conditional, event.start, event.end)
 
 
-def _unused(text: str, events: list[Event], interesting: re.Pattern[str]) -> Iterator[Command]:
+def _unused(script: Script, interesting: re.Pattern[str]) -> Iterator[Command]:
     """Flags that are put into a variable which no command here is given: whoever sources the file uses them."""
+    text, events = script.text, script.events
     named = {
         name
         for event in events

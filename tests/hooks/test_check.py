@@ -174,14 +174,52 @@ def test_what_only_some_releases_refuse_is_no_mistake_then(command):
     assert [entry["code"] for entry in json.loads(check(command, ".", files=files).out)] == ["RCL107"]
 
 
-def test_settings_of_no_framework_are_told_of(command):
-    text = "data: |\n  recompute_granularity: selective\n  recompute_modules: [moe_atc]\n"
-    result = command("check", "-v", "a.yaml", files={"a.yaml": text})
+def test_settings_that_are_not_read_are_told_of(command):
+    files = {
+        "a.yaml": "x: |\n  recompute_granularity: full\n  recompute_modules:\n  - moe_atc\n  recompute_method: null\n",
+        "b.sh": 'X="--recompute-granularity full|none"\necho --recompute-method=block\n# --recompute-method block\n',
+        "c.rst": "x.recompute_granularity=ful\n",
+        "d.yaml": GOOD,
+    }
+    result = command("check", "-v", ".", "c.rst", files=files)
     assert result.code == 0
-    assert "; 1 file has recompute settings of an unknown framework (list: -v; set one: --dialect)." in result.out
-    assert "a.yaml:2: recompute settings of an unknown framework; --dialect sets it" in result.err
-    assert "unknown framework" not in command("check", "--dialect", "transformer-config", "a.yaml").out
-    assert "unknown framework" not in command("check", "b.yaml", files={"b.yaml": GOOD}).out
+    assert "; not read: 4 recompute settings, 1 given to no command that is understood and " in result.out
+    assert "1 in a kind of file that is not understood and 2 of an unknown framework (list: -v; " in result.out
+    told = [line for line in result.err.splitlines() if "a recompute setting" in line]
+    assert told == [
+        "a.yaml:2: a recompute setting of an unknown framework; --dialect sets it",
+        "a.yaml:3: a recompute setting of an unknown framework; --dialect sets it",
+        "b.sh:1: a recompute setting given to no command that is understood",
+        "c.rst:1: a recompute setting in a kind of file that is not understood",
+    ]
+    assert "not read" not in command("check", "--dialect", "transformer-config", "a.yaml").out
+    assert "not read" not in command("check", "d.yaml").out
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.yaml", GOOD + "    recompute_granularity: selective\n    recompute_modules:\n      - mlp\n"),
+        ("a.yaml", GOOD + "    recompute_granularity: null\n  other:\n    recompute_method: null\n"),
+        ("a.sh", "python t.py --recompute-granularity selective --recompute-modules mlp\n"),
+        ("a.sh", "A=(--recompute-granularity $X)\nif [ $Y ]; then A+=(--recompute-method block); fi\nt.py ${A[@]}\n"),
+        ("a.sh", "sed -i s/--recompute-granularity=full/--x/ f\n"),
+        ("a.py", "def f(c, recompute_method='block'):\n    c.recompute_method = recompute_method\n    c.finalize()\n"),
+        ("a.toml", "[policy.megatron_cfg]\nrecompute_granularity = 'selective'\n"),
+    ],
+)
+def test_what_is_read_is_not_among_them(command, name, text):
+    assert "not read" not in command("check", name, files={name: text}).out
+
+
+def test_require_sites(command):
+    files = {"r/a.yaml": GOOD, "r/b.yaml": "x: 1\n", "r2/c.yaml": "x: 1\n", "s.sh": "x\n"}
+    assert command("check", "--require-sites", ".", files=files).code == 0
+    assert command("check", "--require-sites", "r", "r/a.yaml", "./r/").code == 0
+    result = command("check", "--require-sites", "r", "r2", "r/b.yaml", "s.sh")
+    assert (result.code, result.out) == (2, "")
+    assert "no recompute configuration in r2, r/b.yaml, s.sh" in result.err
+    assert command("check", "r2").code == 0
 
 
 def test_a_dialect_that_finds_nothing_is_an_error(command):

@@ -22,7 +22,10 @@ MISTAKES = {
     "list": 'x = cfg.get("recompute_modules", ["core_attn"])',
     "empty list that goes on": 'x = cfg.get("recompute_modules", [])',
     "pop": 'x = cfg.pop("recompute_method", "uniform")',
-    "pop from keyword arguments": 'def f(**kwargs):\n    return kwargs.pop("recompute_method", "uniform")',
+    "pop from a parameter": 'def f(kwargs):\n    return kwargs.pop("recompute_method", "uniform")',
+    "pop from keyword arguments of elsewhere": (
+        'def f(**kwargs):\n    kwargs = load()\n    return kwargs.pop("recompute_method", "uniform")'
+    ),
     "setdefault": 'cfg.setdefault("recompute_granularity", "full")',
     "name": 'x = cfg.get("recompute_granularity", DEFAULT)',
     "call": 'x = cfg.get("recompute_modules", default_modules())',
@@ -90,6 +93,8 @@ FINE = {
     "the space of a search": 'x = cfg.get("recompute_method", ["uniform", "block"])',
     "and one that is made": 'x = cfg.get("recompute_num_layers", list(range(1, 9)))',
     "where to sort it": 'x = s["recompute_num_layers"] if s["recompute_num_layers"] is not None else float("inf")',
+    "a parameter of its own": 'def f(**kwargs):\n    return kwargs.pop("recompute_method", "uniform")',
+    "a parameter of its own, got": 'def f(**more):\n    return more.get("recompute_method") or "uniform"',
     "parameter": 'def f(recompute_granularity="full"):\n    pass',
     "class": 'class Config:\n    recompute_granularity: str = "full"',
     "set": 'cfg["recompute_granularity"] = "full"',
@@ -126,6 +131,11 @@ def test_options_add_keys_and_parameters(lint):
     assert lint({"a.py": code}) == []
     found = lint({"a.py": code}, extend_recompute_keys=("recompute_layer_ids",), parameter_defaults=True)
     assert [(line, code) for _, line, _, code in found] == [(1, "RCL301"), (2, "RCL301")]
+
+
+def test_parameters_in_keyword_arguments_are_parameters(lint):
+    code = 'def f(**kwargs):\n    return kwargs.pop("recompute_method", "uniform")\n'
+    assert [code for *_, code in lint({"a.py": code}, parameter_defaults=True)] == ["RCL301"]
 
 
 def test_options_stand_in_configuration(command):

@@ -43,6 +43,25 @@ MISTAKES = {
         [(2, 68, "RCL106")],
     ),
     "a method": ('d = {"recompute_method": "unifrom"}', [(1, 27, "RCL102")]),
+    "a job": ('class J(SlimeConfig):\n    recompute_granularity = "ful"', [(2, 30, "RCL101")]),
+    "a job, together": (
+        'class J(SlimeConfig):\n    recompute_granularity = "full"\n    recompute_method = None\n'
+        "    recompute_num_layers = 1",
+        [(2, 30, "RCL103")],
+    ),
+    "a job, misspelled": ('class J(Job):\n    x = 1\n    recompute_modules = ["mlpp"]', [(3, 27, "RCL106")]),
+    "arguments": ('a = MegatronSftArguments(recompute_granularity="ful")', [(1, 49, "RCL101")]),
+    "defaults": ('p.set_defaults(recompute_method="unifrom")', [(1, 34, "RCL102")]),
+    "parsed arguments": ('args.recompute_granularity = "ful"', [(1, 31, "RCL101")]),
+    "a key alone": ('cfg.model.recompute_modults = ["mlp"]', [(1, 1, "RCL206")]),
+    "a key alone, null": ("cfg.model.recompute_metod = None", [(1, 1, "RCL206")]),
+    "a keyword alone": ('f(recompute_granularty="full")', [(1, 3, "RCL206")]),
+    "a key of a dictionary": ('d = {"recompute_granularty": "full"}', [(1, 6, "RCL206")]),
+    "by a wrong key": ('c["recompute_granularty"] = "full"', [(1, 3, "RCL206")]),
+    "two keys together": (
+        'c.recompute_granularty = "full"\nc.recompute_metod = "block"',
+        [(1, 1, "RCL206"), (2, 1, "RCL206")],
+    ),
     "at module level": ('c.recompute_granularity = "sel"\n', [(1, 28, "RCL101")]),
 }
 
@@ -75,6 +94,14 @@ FINE = {
     "a framework that fills in": 'd = {"recompute_granularity": "full", "recompute_method": None}',
     "a framework that reads it otherwise": 'd = {"recompute_granularity": "selective", "recompute_method": "uniform"}',
     "parsed arguments": 'args.recompute_granularity = "none"',
+    "a job with a word of its own": 'class J(Job):\n    recompute_granularity = "none"',
+    "arguments with a word of their own": 'a = MegatronSftArguments(recompute_granularity="none")',
+    "a default in a schema": 'class C(B):\n    recompute_granularity: str = "full"\n    recompute_method: str = None',
+    "a name that is read": 'c.recompute_modults = ["mlp"]\nprint(c.recompute_modults)',
+    "a name that is a parameter": 'def f(recompute_granularty):\n    pass\n\n\nf(recompute_granularty="full")',
+    "a name for something else": 'd = {"recompute_modults": "which modules"}',
+    "a variable": 'recompute_modults = ["mlp"]',
+    "a name of their own": "self.recompute_modults = 3",
     "a class of its own": 'self.recompute_modules = "moe"',
     "open": 'cfg = Qwen3ModelProvider(recompute_granularity="full")',
     "not Megatron-Core's": (

@@ -6,14 +6,16 @@ import pytest
 
 from recompute_lint.sources.dialects import DIALECTS, candidates
 
-KINDS = ("yaml", "script", "python")
+KINDS = ("yaml", "script", "python", "markdown")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("needle", sorted({needle for dialect in DIALECTS for needle in dialect.needles}))
 def test_those_that_have_a_needle_for_it(needle, kind):
     expected = [
-        dialect for dialect in DIALECTS if dialect.kind == kind and any(own in needle for own in dialect.needles)
+        dialect
+        for dialect in DIALECTS
+        if kind in dialect.kind.split() and any(own in needle for own in dialect.needles)
     ]
     assert candidates(b"a: 1\n" + needle, kind, "") == expected
 

@@ -26,6 +26,17 @@ import pytest
         ('args = [f"--tp {tp} --recompute-granularity fulll --x 1", more]\n', 1, "fulll", "RCL101"),
         ('args += ["--recompute-granularity=selective", "--recompute-method=block"]\n', 1, "block", "RCL111"),
         ('args = "--recompute-granularity full --recompute-num-layers 1"\n', 1, "full", "RCL103"),
+        ('args = f"--tp {TP} --recompute-granularity full --recompute-num-layers 1"\n', 1, "full", "RCL103"),
+        (
+            'args = ["--tp", TP, "--recompute-granularity", "full", "--recompute-num-layers", "1"]\n',
+            1,
+            "full",
+            "RCL103",
+        ),
+        ('m = "--x 1 "\nargs = f"{m} --recompute-granularity full --recompute-num-layers 1"\n', 2, "full", "RCL103"),
+        ('args = "model.recompute_granularity=fulll model.x=3"\n', 1, "fulll", "RCL101"),
+        ('args += " model.recompute_granularity=fulll"\n', 1, "fulll", "RCL101"),
+        ('args.append("model.recompute_granularity=fulll")\n', 1, "fulll", "RCL101"),
     ],
 )
 def test_mistakes(lint, text: str, line: int, at: str, code: str) -> None:
@@ -39,6 +50,10 @@ def test_mistakes(lint, text: str, line: int, at: str, code: str) -> None:
         'args = "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1"\n',
         'one = "--recompute-granularity full "\ntwo = "--recompute-method uniform --recompute-num-layers 1 "\n',
         'args = f"--recompute-granularity full {more}"\n',
+        'args = f"--recompute-granularity full {self.perf_args}"\n',
+        'def f(more):\n    return ["python", "t.py", "--recompute-granularity", "full", *more]\n',
+        'x = ["--recompute-granularity", ..., None, True]\n',
+        'message = "model.recompute_granularity=fulll"\n',
         'args = ["--recompute-granularity", granularity, "--recompute-method", method]\n',
         '"""--recompute-granularity fulll"""\n',
         'raise ValueError("--recompute-granularity fulll")\n',

@@ -239,6 +239,17 @@ class TestNeMo:
         text = "model:\n  activations_checkpoint_granularity: selective\n  activations_checkpoint_num_layers: 1\n"
         assert codes(lint({"a.yaml": text}, **MCORE)) == [(3, "RCL105")]
 
+    @pytest.mark.parametrize("key", ["method", "granularity", "num_layers"])
+    def test_a_misspelled_key_is_ignored(self, lint, key: str) -> None:
+        text = f"model:\n  x: 1\n  activations_checkpoint_{key[:-2]}{key[-1]}: null\n"
+        assert codes(lint({"a.yaml": text}, **MCORE)) == [(3, "RCL206")]
+        assert codes(lint({"a.yaml": text.replace("null", "1")}, **MCORE)) == [(3, "RCL206")]
+
+    def test_other_keys_are_its_own(self, lint) -> None:
+        names = ("layers_per_pipeline", "recurrent", "interval")
+        text = "model:\n" + "".join(f"  activations_checkpoint_{name}: 1\n" for name in names)
+        assert codes(lint({"a.yaml": text}, **MCORE)) == []
+
     def test_null_is_nothing(self, lint) -> None:
         text = "model:\n  activations_checkpoint_granularity: null\n  activations_checkpoint_method: null\n"
         assert codes(lint({"a.yaml": text}, **MCORE)) == []

@@ -1,0 +1,90 @@
+"""The recompute settings in a file that were not read, so that nothing stays silent."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import NamedTuple
+
+from .keys import FIELDS, WORD
+from .model import Site, Span
+from .text import line_starts
+
+#: Why a setting is not read, as the end of a sentence that begins with it.
+FRAMEWORK = "of an unknown framework"
+COMMAND = "given to no command that is understood"
+KIND = "in a kind of file that is not understood"
+
+
+class Unread(NamedTuple):
+    """A recompute setting that was not read: nothing was checked there."""
+
+    #: Where its key stands.
+    span: Span
+    #: :data:`FRAMEWORK`, :data:`COMMAND` or :data:`KIND`.
+    reason: str
+
+
+_NAMES = "|".join(name for name in FIELDS if name.startswith(WORD))
+_DASHED = _NAMES.replace("_", "[_-]")
+#: A value that asks for something.
+_VALUE = r"(?!(?:null|none|~|false)\b)[\w\"'\[{$]"
+_KEYED = rf"^[ \t]*(?:-[ \t]+)?[\"']?(?P<key>{_NAMES})[\"']?[ \t]*(?::|=(?!=))[ \t]*(?:{_VALUE}|\n[ \t]*-[ \t])"
+_LITERAL = rf"(?![\"']?\$){_VALUE}"
+_FLAG = rf"--(?P<flag>{_DASHED})(?:=|[ \t]+){_LITERAL}"
+_OVERRIDE = rf"(?<![\w.])[+]*[A-Za-z_][\w@/-]*(?:\.[\w@/-]+)*\.(?P<override>{_NAMES})={_LITERAL}"
+#: Lines of a script that only speak of flags.
+_TALK = r"^\s*(?:#|//|echo\b|printf\b|:\s)|\b(?:sed|grep|awk)\b|[Uu]sage|\|\s*tee\b"
+
+#: So many are listed of one file.
+_MOST = 1000
+
+
+def unread(path: str, text: str, kind: str, sites: Iterable[Site]) -> Iterator[Unread]:
+    """Every setting with a value in a file that no site has, in the order of the text.
+
+    Args:
+        path: the file.
+        text: its content.
+        kind: what kind of file it is; Python and comments are left out, since code hands settings on in many ways.
+        sites: what was read.
+    """
+    if kind == "python":
+        return
+    pattern = _pattern(kind)
+    reason = {"json": FRAMEWORK, "yaml": FRAMEWORK, "toml": FRAMEWORK, "script": COMMAND}.get(kind, KIND)
+    read = {span.line for site in sites for span in _places(site) if span.path == path}
+    starts = line_starts(text)
+    count = 0
+    for match in pattern.finditer(text):
+        start, end = match.span(match.lastgroup or 0)
+        line = bisect_right(starts, start)
+        begins = starts[line - 1]
+        stops = starts[line] if line < len(starts) else len(text)
+        if line in read or (kind not in ("json", "yaml") and re.search(_TALK, text[begins:stops])):
+            continue
+        if text[begins:start].lstrip().startswith("#"):
+            continue
+        count += 1
+        if count > _MOST:
+            return
+        yield Unread(Span(path, line, start - begins + 1, line, end - begins + 1), reason)
+
+
+@cache
+def _pattern(kind: str) -> re.Pattern[str]:
+    """How settings are written in a kind of file; compiled where it is needed, since every run imports this module."""
+    if kind in ("json", "yaml"):
+        return re.compile(_KEYED, re.MULTILINE | re.IGNORECASE)
+    forms = f"{_FLAG}|{_OVERRIDE}" if kind == "script" else f"{_KEYED}|{_FLAG}|{_OVERRIDE}"
+    return re.compile(forms, re.MULTILINE | re.IGNORECASE)
+
+
+def _places(site: Site) -> Iterator[Span]:
+    for setting in (*site.settings.values(), *site.origins.values()):
+        current = setting
+        while current is not None:
+            yield from (current.key, current.span, *current.items)
+            current = current.replaces
+    for finding in (*site.ignored, *site.rejected):
+        yield finding.span
