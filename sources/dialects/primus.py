@@ -9,10 +9,11 @@ Facts from AMD-AGI/Primus at fd1eeabbad15:
   win, the file itself wins over all. ``${NAME:default}`` is replaced first, and typed; ``${NAME}`` must be in the
   environment. (``bases``, which older files have, is no longer read.)
   The same holds for the experiment itself.
-* ``primus/core/utils/arg_utils.py#L45-L66``: the value of a flag is a literal of Python's, or else a string; a flag has
-  the argument's exact name, with underscores, and one word. ``primus/backends/megatron/argument_builder.py`` drops
-  what Megatron-LM's parser does not have.
-* ``primus/core/utils/yaml_utils.py#L70-L75``, set_value_by_key: the string ``null`` is None.
+* ``primus/core/utils/arg_utils.py#L14-L37``, _coerce_cli_value_modern: the value of a flag is a boolean, a number,
+  None, what a bracket begins as Python has it, or else a string; a flag has the argument's exact name, with
+  underscores, and one word. ``primus/backends/megatron/argument_builder.py`` drops what Megatron-LM's parser does not have.
+* ``primus/core/utils/yaml_utils.py#L70-L75``, set_value_by_key: the string ``null`` is None, also that of a flag, since
+  all arguments go through it at last (``primus/core/runtime/train_runtime.py#L454``, merge_namespace).
 * ``primus/backends/megatron``: the result goes through Megatron-LM's ``validate_args`` (:mod:`.megatron_args`).
 * ``primus/backends/megatron/patches/recompute_layer_patches.py``: with ``recompute_layer_ids``, Megatron-Core's checks
   see no granularity, and Primus makes its own (validate_specified_recompute_layers, L67-L115).
@@ -23,7 +24,6 @@ Closed once both files are found and understood; open otherwise, and for other t
 """
 
 import ast
-import builtins
 import json
 import os
 import re
@@ -41,7 +41,7 @@ from ..yaml.settings import scalar_text, setting
 from ..yaml.tree import Entry, Mapping, Sequence, Value, span_of
 from . import Given, Reading, ignored, megatron_args, rejected
 
-_OVERRIDES = "primus/core/utils/arg_utils.py#L45-L66"
+_OVERRIDES = "primus/core/utils/arg_utils.py#L91-L131"
 _PATCH = "primus/backends/megatron/patches/recompute_layer_patches.py"
 _FRAMEWORKS = ("megatron", "megatron_bridge")
 _PRESETS = re.compile(r"/configs/(?:models|modules)/megatron(?:_bridge)?/")
@@ -192,20 +192,38 @@ def _of_flags(given: Given, line: Line, unread: list[Finding]) -> dict[str, Sett
 
 
 def _literal(text: str) -> Any:
-    """What Python makes of a flag's word, else the word; UNKNOWN where Python would have to compute."""
+    """What Primus makes of a flag's word; UNKNOWN where it is a set or too long to look at."""
     text = text.strip()
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
+    if text == "null":
+        return None
     if len(text) > _LONGEST:
         return UNKNOWN
+    if text != "None" and text[:1] not in ("[", "(", "{"):
+        return _number(text)
     try:
         value = ast.literal_eval(text)
-        return list(value) if isinstance(value, tuple) else value
-    except SyntaxError:
+    except (SyntaxError, ValueError):
         return text
-    except (ValueError, TypeError, MemoryError, RecursionError):
-        names = re.findall(r"[A-Za-z_]\w*", re.sub(r"'[^']*'|\"[^\"]*\"", "", text))
-        return text if any(not hasattr(builtins, name) for name in names) else UNKNOWN
+    except (TypeError, MemoryError, RecursionError):
+        return UNKNOWN
+    if isinstance(value, set):
+        return UNKNOWN
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _number(text: str) -> Any:
+    """The number that a word is, else the word."""
+    if "." in text:
+        try:
+            return float(text)
+        except ValueError:
+            pass
+    try:
+        return int(text)
+    except ValueError:
+        return text
 
 
 # ---- the files that an experiment names
