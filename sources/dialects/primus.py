@@ -11,7 +11,8 @@ Facts from AMD-AGI/Primus at fd1eeabbad15:
   The same holds for the experiment itself.
 * ``primus/core/utils/arg_utils.py#L14-L37``, _coerce_cli_value_modern: the value of a flag is a boolean, a number,
   None, what a bracket begins as Python has it, or else a string; a flag has the argument's exact name, with
-  underscores, and one word. ``primus/backends/megatron/argument_builder.py`` drops what Megatron-LM's parser does not have.
+  underscores, and one word. ``primus/backends/megatron/argument_builder.py`` drops what Megatron-LM's parser does not
+  have.
 * ``primus/core/utils/yaml_utils.py#L70-L75``, set_value_by_key: the string ``null`` is None, also that of a flag, since
   all arguments go through it at last (``primus/core/runtime/train_runtime.py#L454``, merge_namespace).
 * ``primus/backends/megatron``: the result goes through Megatron-LM's ``validate_args`` (:mod:`.megatron_args`).
@@ -34,6 +35,7 @@ from ..model import UNKNOWN, Finding, Setting, Site, Span
 from ..projects import upwards
 from ..reader import Document, Reader
 from ..shell.flags import Line, number
+from ..text import is_placeholder
 from ..yaml.cycles import cycle_of
 from ..yaml.merge import merge
 from ..yaml.search import child, text_at
@@ -234,7 +236,7 @@ def _preset(document: Document, reader: Reader, module: Mapping, key: str, folde
     if entry is None:
         return _Preset(_NOTHING, complete=False)
     name = _environment(text_at(module, key) or "")
-    if not isinstance(name, str) or not name:
+    if not isinstance(name, str) or not name or is_placeholder(name):
         return _Preset(_NOTHING, complete=False)
     file = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
     root = _configs(document.path)
@@ -302,6 +304,9 @@ def _extend(reader: Reader, document: Document, chain: tuple[str, ...]) -> _Pres
             problems.append(Finding("inheritance-cycle", message, _closing(cycle, reader) or span_of(node)))
             complete = False
             circular = True
+            continue
+        if is_placeholder(text):
+            complete = False
             continue
         if "$" not in text and not os.path.exists(parent) and reader.document(parent).root is None:
             problems.append(_missing(text, parent, node))

@@ -68,6 +68,8 @@ class TestPrimus:
         missing = (5, "RCL902")
         assert self.lint(lint, "recompute_granularity: full", model="nowhere.yaml") == [missing, (7, "RCL103")]
         assert self.lint(lint, "recompute_num_layers: 1", model="nowhere.yaml") == [missing, (7, "RCL209")]
+        # a template leaves the name to fill in
+        assert self.lint(lint, "recompute_granularity: full", model="<YOUR_MODEL_YAML>") == [(7, "RCL103")]
 
     def test_an_experiment_extends_another(self, lint) -> None:
         head = "modules:\n  pre_trainer:\n    framework: megatron\n    config: pre_trainer.yaml\n    model: tiny.yaml\n"
