@@ -40,8 +40,8 @@ WORDLESS: Final = tuple(name for name in (*names.FIELDS, *names.FLAGS) if WORD n
 
 
 #: How such a setting may be written where the word itself is misspelled: the rest of its name is what tells.
-NEARLY: Final = r"r[a-z]{5,11}[_-](?:granularity|method|modules|num[_-]layers)"
-_NEARLY = re.compile(r"(r[a-z]{5,11})_(?:granularity|method|modules|num_layers)")
+NEARLY: Final = r"r[a-z]{5,11}[_-]e?(?:granularity|method|modules|num[_-]layers)"
+_NEARLY = re.compile(r"(r[a-z]{5,11})_e?(?:granularity|method|modules|num_layers)")
 
 
 def is_nearly(name: str) -> bool:
