@@ -98,7 +98,10 @@ def instance_of(site: Site, contract: Contract) -> dict[str, Any]:
 
 def _known(site: Site, contract: Contract, judged: set[str]) -> dict[str, Any]:
     """:func:`instance_of`, without the fields that have a finding already."""
-    return {name: value for name, value in instance_of(site, contract).items() if name not in judged}
+    known = instance_of(site, contract)
+    for name in judged:
+        known.pop(name, None)
+    return known
 
 
 def _violations(site: Site, contract: Contract, judged: set[str], te: str | None) -> list[Guard]:

@@ -86,12 +86,19 @@ def _places(script: Script) -> Callable[[int, int], Span]:
     text = script.text
     starts = [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", text)), len(text) + 1]
 
+    (_, only), *sourced_files = script.files
+    known: dict[tuple[int, int], Span] = {}
+
     def place(start: int, end: int) -> Span:
-        line = bisect.bisect_right(starts, start)
-        last = line if end < starts[line] else bisect.bisect_right(starts, end)
-        begins, path = script.file(start)
-        above = bisect.bisect_right(starts, begins) - 1 if begins else 0
-        return Span(path, line - above, start - starts[line - 1] + 1, last - above, end - starts[last - 1] + 1)
+        found = known.get((start, end))  # along every branch a command has nearly the same words
+        if found is None:
+            line = bisect.bisect_right(starts, start)
+            last = line if end < starts[line] else bisect.bisect_right(starts, end)
+            begins, path = script.file(start) if sourced_files else (0, only)
+            above = bisect.bisect_right(starts, begins) - 1 if begins else 0
+            columns = start - starts[line - 1] + 1, end - starts[last - 1] + 1
+            found = known[start, end] = Span(path, line - above, columns[0], last - above, columns[1])
+        return found
 
     return place
 
