@@ -23,6 +23,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import accumulate
 from pathlib import Path
 from queue import Queue
 
@@ -40,6 +41,7 @@ DEFAULT_MAP = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "
 #: The tests that the map is made of; the others start real models or compare contracts with the real class.
 TESTS = (
     "tests/lint_rules",
+    "tests/fuzz/test_bombs.py",
     "tests/hooks",
     "tests/schemas",
     "tests/sources",
@@ -53,7 +55,10 @@ TESTS = (
 #: Of all mutants, the share that changes words of messages.
 WORDS_SHARE = 0.25
 
-#: The processor time that tests may take on a mutant: this many seconds, and so many times what they take without one.
+#: The tests of a mutant are those that take so many seconds of processor time together without it, the quickest first.
+_BUDGET = 40.0
+
+#: What they may take with it: this many seconds, and so many times what they take without.
 _AT_LEAST, _TIMES = 20.0, 3.0
 
 
@@ -89,8 +94,24 @@ def equivalent() -> dict[tuple[str, str, str, str], str]:
     return {(one["file"], one["line"], one["old"], one["new"]): one["reason"] for one in listed}
 
 
-def judged(chosen: list[Mutant], known: LineTests, jobs: int, report: Callable[[Mutant, str], None]) -> None:
+def tests_of(mutant: Mutant, source: bytes, known: LineTests) -> list[str]:
+    """The tests to run for a mutant, in their order, as far as they are worth their time."""
+    names = known.of(mutant.file, source, statement(source, mutant.line), mutant.line)
+    taken = accumulate(known.seconds.get(name, 0.0) for name in names)
+    return [name for name, seconds in zip(names, taken, strict=True) if seconds <= _BUDGET]
+
+
+def judged(
+    chosen: list[Mutant], known: LineTests, jobs: int, report: Callable[[Mutant, str], None], *, checked: bool
+) -> None:
     """Run the tests of every mutant, and report each verdict in the order of the mutants.
+
+    Args:
+        chosen: the mutants.
+        known: which tests execute a line.
+        jobs: how many run at a time.
+        report: told each verdict.
+        checked: whether to run all those tests without a mutant before.
 
     Raises:
         SystemExit: a test fails without a mutant.
@@ -121,9 +142,10 @@ def judged(chosen: list[Mutant], known: LineTests, jobs: int, report: Callable[[
                     free.put(runner)
 
             unchanged = Mutant(chosen[0].file, 1, 0, 0, "", "", "")
-            found = verdict(unchanged, sorted({name for names in tests.values() for name in names}))
-            if found != "survived":
-                raise SystemExit(f"without a mutant: {found}")
+            if checked:
+                found = verdict(unchanged, sorted({name for names in tests.values() for name in names}))
+                if found != "survived":
+                    raise SystemExit(f"without a mutant: {found}")
             for mutant, found in zip(chosen, pool.map(verdict, chosen, tests.values()), strict=True):
                 report(mutant, found)
         finally:
@@ -145,6 +167,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--map", nargs="*", metavar="PATH", help="only measure which tests execute which line, of all tests or of some"
     )
+    parser.add_argument("--unchecked", action="store_true", help="do not run the tests without a mutant first")
     parser.add_argument("--list", action="store_true", help="only list the mutants")
     arguments = parser.parse_args(argv)
     if arguments.map is not None:
@@ -163,7 +186,7 @@ def main(argv: list[str] | None = None) -> int:
         counts["words" if mutant.kind == "word" else "logic", verdict.partition(" ")[0]] += 1
         print(f"{verdict}: {shown[mutant]}", flush=True)
 
-    judged(chosen, LineTests(arguments.tests), arguments.jobs, report)
+    judged(chosen, LineTests(arguments.tests), arguments.jobs, report, checked=not arguments.unchecked)
     return _summary(counts, arguments.least)
 
 
