@@ -144,7 +144,8 @@ def test_a_source_tree_in_the_project(tmp_path, folder):
     write(tmp_path, {".gitmodules": '[submodule "mlm"]\n\tpath = deps/mlm\n\turl = x\n', ".git/HEAD": ""})
     choice = choose("", str(tmp_path), cache=False)
     assert not choice.assumed
-    assert [guard.code for guard in choice.contract.violations({"recompute_granularity": "selective"})] == ["RCL101"]
+    violated = choice.contract.violations({"recompute_granularity": "selective"})
+    assert [guard.rule for guard in violated] == ["invalid-granularity"]
     assert choice.contract.violations({"recompute_granularity": "half"}) == []
 
 
