@@ -27,6 +27,7 @@ class Rule(NamedTuple):
     #: * ``reading``: nothing; files are read, and what is wrong with them, or with what a framework makes of them, is
     #:   seen then.
     #: * ``comments``: the comments that silence findings: ``report(path, text, comment, idle)``.
+    #: * ``directives``: the comments that are meant to: ``of_codes``, ``of_block`` and ``of_word``; see the module.
     on: str
     #: Whether it runs without being selected by its code.
     default: bool = True
@@ -74,6 +75,7 @@ RULES = {
         Rule("RCL904", "unreadable-file", "error", "reading"),
         Rule("RCL905", "invalid-python", "error", "reading"),
         Rule("RCL906", "unused-suppression", "warning", "comments", default=False),
+        Rule("RCL907", "invalid-suppression", "warning", "directives"),
     )
 }
 
