@@ -45,7 +45,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file")
     parser.add_argument("--match", default="", help="only entries whose id has this in it")
-    parser.add_argument("--configs", help="a checkout of Megatron-LM: what an entry's source says and the entry doesn't")
+    parser.add_argument(
+        "--configs", help="a checkout of Megatron-LM: what an entry's source says and the entry doesn't"
+    )
     parser.add_argument("--mcore", help="a folder with megatron/core in it, for every entry")
     parser.add_argument("--te", help="a folder with transformer_engine in it, for every entry")
     parser.add_argument("--verbose", action="store_true", help="the parts of each prediction")
@@ -100,7 +102,9 @@ def predict(entries: list[dict[str, Any]], options: argparse.Namespace) -> list[
             # Megatron-LM's own figures are those of its last rank, which has the last stage.
             last = "rank world_size-1" in json.dumps(entry["measured"])
             stage = found[-1] if last else max(found, key=lambda each: each.peak)
-            note = "; ".join((*estimator.recipe.not_modelled, *(f"{name} is not read" for name in relevant(again.unread))))
+            note = "; ".join(
+                (*estimator.recipe.not_modelled, *(f"{name} is not read" for name in relevant(again.unread)))
+            )
             if options.verbose:
                 parts = (*stage.state, stage.activations, stage.workspaces)
                 names = ("parameters", "gradients", "optimizer", "activations", "workspaces")
