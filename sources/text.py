@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 from ..schemas import reading
@@ -94,6 +95,20 @@ def too_large(path: str, content: bytes) -> Finding | None:
 def split_lines(text: str) -> list[str]:
     """The lines of ``text`` without their ends, as editors number them."""
     return LINE_BREAK.split(text) if "\r" in text else text.split("\n")
+
+
+def lines_with(text: str, words: Iterable[str]) -> Iterator[str]:
+    """Each line of ``text`` that holds one of some words, ended by a line feed; much faster than to split the text."""
+    seen: set[int] = set()
+    for word in words:
+        at = text.find(word)
+        while at >= 0:
+            start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+            end = len(text) if end < 0 else end
+            if start not in seen:
+                seen.add(start)
+                yield text[start:end]
+            at = text.find(word, end)
 
 
 def line_starts(text: str) -> list[int]:

@@ -4,8 +4,9 @@ Facts from Ascend/MindSpeed-RL at 05a90d7:
 
 * ``cli/train_grpo.py#L252`` and L272-L277, ``cli/train_ppo.py#L277-L307``: a role's settings go over
   ``megatron_training``; ``cli/train_dpo.py#L414`` has ``megatron_training`` alone.
-* ``mindspeed_rl/config_cls/base_config.py#L13-L32``: the settings go over those of the model that ``model`` names, which
-  Hydra's ``defaults`` bring; dashes in a key are underscores, and a key that MegatronConfig does not have is an error. It has ``recompute_granularity``, ``recompute_method`` and ``recompute_num_layers``
+* ``mindspeed_rl/config_cls/base_config.py#L13-L32``: the settings go over those of the model that ``model`` names,
+  which Hydra's ``defaults`` bring; dashes in a key are underscores, and a key that MegatronConfig does not have is an
+  error. It has ``recompute_granularity``, ``recompute_method`` and ``recompute_num_layers``
   (``config_cls/megatron_config.py#L347-L349``) and no ``recompute_modules``.
 * ``mindspeed_rl/utils/utils.py#L337-L352`` and ``cli/train_grpo.py#L516-L548``: they become flags of Megatron-LM's
   parser, null is left out, and validate_args checks them (:mod:`.megatron_args`).

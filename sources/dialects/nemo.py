@@ -62,7 +62,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
         if any(name in _WANTED or _meant(name) for name in mapping.entries):
             place = mapping.span if mapping.span.path == document.path else anchor(document)
             settings = settings_of(mapping, Resolver(root, path, _WANTED | _SWITCHES))
-            beside = _beside(root, path) if path[-1:] in ((half,) for half in _HALVES) else {}
+            beside = _beside(root, path) if path and path[-1] in _HALVES else {}
             sites.append(site(Given(settings, document.path, dotted(path), place, beside=beside), reader))
     return Reading(sites, []) if sites or forced else None
 

@@ -249,7 +249,7 @@ def _preset(document: Document, reader: Reader, module: Mapping, key: str, folde
     if not isinstance(name, str) or not name or is_placeholder(name):
         return _Preset(_NOTHING, complete=False)
     file = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
-    root = _configs(document.path)
+    root = _configs(document.path, reader)
     if root is None:
         return _Preset(_NOTHING, complete=False)
     path = os.path.join(root, folder, file)
@@ -271,7 +271,15 @@ def _missing(name: str, path: str, node: Any) -> Finding:
     return Finding("missing-parent", message, span_of(node), f"looked for {path}", hint)
 
 
-def _configs(path: str) -> str | None:
+def _configs(path: str, reader: Reader) -> str | None:
+    """:func:`_find_configs`, looked for once for all files of a folder."""
+    key = "primus configs:" + os.path.dirname(path)
+    if key not in reader.memo:
+        reader.memo[key] = _find_configs(path)
+    return reader.memo[key]
+
+
+def _find_configs(path: str) -> str | None:
     """The nearest ``primus/configs`` at or above the file, also above its repository: Primus holds others."""
     for up, folder in enumerate(upwards(os.path.dirname(os.path.abspath(path)))):
         found = os.path.join(folder, "primus", "configs")
@@ -361,11 +369,15 @@ def _environment(text: str) -> Any:
 
 def _resolved(made: Setting) -> Setting:
     value = made.value
-    if isinstance(value, str) and "${" in value:
+    if isinstance(value, list):
+        if any(isinstance(item, str) and "${" in item for item in value):
+            value = [_environment(item) if isinstance(item, str) else item for item in value]
+            return made._replace(value=value, computed=True)
+        return made
+    if not isinstance(value, str):
+        return made
+    if "${" in value:
         value = _environment(value)
-        made = made._replace(value=value, computed=True)
-    elif isinstance(value, list) and any(isinstance(item, str) and "${" in item for item in value):
-        value = [_environment(item) if isinstance(item, str) else item for item in value]
         made = made._replace(value=value, computed=True)
     return made._replace(value=None) if value == "null" else made
 
