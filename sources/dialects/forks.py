@@ -19,6 +19,7 @@ from ..keys import RECOMPUTE_FLAGS
 from ..projects import upwards
 from ..reader import Reader
 from ..suggest import nearest
+from .megatron_parser import is_opposite, whole_names
 
 _PARSER = os.path.join("megatron", "arguments.py")
 _PATCHED = re.compile(r"^\s*(?:import|from)\s+mindspeed", re.MULTILINE)
@@ -51,7 +52,8 @@ def is_patched(reader: Reader, path: str, flags: Iterable[str]) -> bool:
     ``mindspeed/core/transformer/transformer_config.py#L88-L107``), unless flags of its own say otherwise.
     """
     known = sorted(RECOMPUTE_FLAGS)
-    if any(name not in known and nearest(name, known, _TOLERANCE) is None for name in flags):
+    strange = (name for name in flags if name not in known and not (whole_names(name) or is_opposite(name)))
+    if any(nearest(name, known, _TOLERANCE) is None for name in strange):
         return False
     return not above(reader, path, _PARSER)
 
