@@ -43,7 +43,25 @@ _INTERESTING = re.compile(
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each command with recompute settings, one for each mapping that its overrides reach into."""
-    return Reading(list(read_commands(document, reader, document.text)), [])
+    sites = list(read_commands(document, reader, document.text))
+    if "\r\n" in document.text and os.linesep == "\n":  # elsewhere a checkout may have put them there
+        sites = [_with_returns(site, document) for site in sites]
+    return Reading(sites, [])
+
+
+def _with_returns(site: Site, document: Document) -> Site:
+    """The site of a command whose lines end in carriage returns, which Bash takes for parts of its words."""
+    lines = document.text.split("\n")
+    for setting in site.settings.values():
+        line = lines[setting.key.line - 1] if setting.key.path == document.path else ""
+        if line.endswith("\r") and " #" not in line:
+            message = "the line ends in a carriage return, which Bash gives to the program with its last word"
+            help = "end the lines of the script in a line feed alone, as dos2unix does"
+            source = "Bash manual, 2 Definitions: blank and newline"
+            return site._replace(
+                rejected=(*site.rejected, rejected("framework-rule", setting, message, source=source, help=help))
+            )
+    return site
 
 
 def read_commands(document: Document, reader: Reader, whole: str, *, is_text: bool = False) -> Iterable[Site]:
