@@ -87,7 +87,9 @@ def test_a_tilde_deletes() -> None:
     assert of("~a.b=c").deletes and of("~a.b=c").setting.value is UNKNOWN
 
 
-@pytest.mark.parametrize("text", ["a=b", "a.b", "+a.b", "--a.b=c", "a..b=c", ".a=b", "a.=b", "1.a=b", "", "=c", "-a.b=c"])
+@pytest.mark.parametrize(
+    "text", ["a=b", "a.b", "+a.b", "--a.b=c", "a..b=c", ".a=b", "a.=b", "1.a=b", "", "=c", "-a.b=c"]
+)
 def test_other_words_are_none(text: str) -> None:
     assert override(word(text)) is None
 
