@@ -59,7 +59,7 @@ def place(
 
     A mistake in a parent that is linted too is reported there, with those who inherit it. Where the parent has no such
     finding by itself, the recipe has completed the mistake, and the setting of its own that does so is shown; where it
-    has no such setting or the parent is not linted, its ``defaults:`` line, in the first of the recipes that inherit it.
+    has no such setting or the parent is not linted, its ``defaults:`` line, in the first of the recipes that inherit.
 
     Args:
         found: the findings.
