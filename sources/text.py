@@ -116,3 +116,9 @@ def line_starts(text: str) -> list[int]:
     if "\r" in text:
         return [0, *(match.end() for match in LINE_BREAK.finditer(text))]
     return [0, *accumulate(len(line) + 1 for line in text.split("\n")[:-1])]
+
+
+def is_placeholder(name: str) -> bool:
+    """Whether the name of a file is one that a template leaves to fill in, as in ``<YOUR_MODEL>.yaml``."""
+    _, bracket, behind = name.partition("<")
+    return bool(bracket) and ">" in behind

@@ -63,8 +63,14 @@ def takes_old_switch(reader: Reader, path: str) -> bool:
 
 def above(reader: Reader, path: str, name: str) -> str:
     """The text of the nearest file ``name`` beside the one at ``path`` or above in the same repository, or nothing."""
+    file = file_above(path, name)
+    return reader.document(file).text if file else ""
+
+
+def file_above(path: str, name: str) -> str:
+    """The path of the nearest file ``name`` beside the one at ``path`` or above in the same repository, or nothing."""
     for current in upwards(os.path.dirname(os.path.abspath(path)), in_repository=True):
         file = os.path.normpath(os.path.join(current, name))
         if file.startswith(current + os.sep) and os.path.isfile(file):
-            return reader.document(file).text
+            return file
     return ""

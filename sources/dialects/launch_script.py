@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..keys import NEARLY, RECOMPUTE_FLAGS, RECOMPUTE_KEYS, WORD, WORDLESS, spelled
-from ..model import Setting, Site, Span
+from ..model import Finding, Setting, Site, Span
 from ..reader import Document, Reader
 from ..shell import makefile, sourced
 from ..shell.flags import BOOLEANS, REMOVED, SWITCHES, Flag, Line, Word, is_recompute, settings_of, take_apart, text_of
@@ -25,7 +25,7 @@ from ..shell.syntax import Event
 from ..shell.variables import Field, split
 from ..shell.words import Command, commands
 from ..suggest import nearest
-from . import Given, Reading, load, of_program, places
+from . import Given, Reading, load, of_program, places, rejected
 
 #: What full recomputation needs beside it.
 NEEDED = ("recompute_method", "recompute_num_layers")
@@ -255,16 +255,44 @@ def of_flags(
 def of_overrides(line: Line, overrides: Iterable[Override], anchor: Span, path: str, reader: Reader) -> Iterator[Site]:
     """A site for each place that a command's overrides reach into; for the rest, see :func:`of_flags`."""
     groups: dict[str, dict[str, Setting]] = {}
+    firsts: dict[tuple[str, str], Override] = {}
+    sweeps: list[Override] = []
     for one in overrides:
+        if one.sweeps:
+            sweeps.append(one)
         for part in one.parts():
             groups.setdefault(part.path, {})[part.setting.name] = part.setting
+            firsts.setdefault((part.path, part.setting.name), part)
     keys = (f"{prefix}.{name}" for prefix, group in groups.items() for name in group if _is_key(name))
     for where, dialect in places(keys).items():
         inside = f"{where}."
         nested = {prefix[len(inside) :]: group for prefix, group in groups.items() if prefix.startswith(inside)}
         beside = groups.get(where.rpartition(".")[0], {})
-        given = Given(groups.get(where, {}), path, where, anchor, line.complete, nested, beside, line=line)
-        yield load(dialect).site(given, reader)
+        plain = frozenset(name for (prefix, name), one in firsts.items() if prefix == where and one.plain)
+        given = Given(groups.get(where, {}), path, where, anchor, line.complete, nested, beside, line=line, plain=plain)
+        site = load(dialect).site(given, reader)
+        inner = (
+            [one.setting for one in sweeps if one.path == where] if dialect.hydra and not _runs_several(line) else []
+        )
+        yield site._replace(rejected=(*site.rejected, *map(_sweep, inner))) if inner else site
+
+
+def _runs_several(line: Line) -> bool:
+    """Whether a command may have Hydra run once for each value of a sweep."""
+    behind = (
+        text for before, text in zip(("", *line.texts), line.texts, strict=False) if not _RUNS_MODULE.search(before)
+    )
+    return not line.complete or any(text in ("--multirun", "-m") or text.startswith("hydra.mode=") for text in behind)
+
+
+#: What takes ``-m`` for itself.
+_RUNS_MODULE = re.compile(r"(?:^|/)(?:python[\d.]*|torchrun|accelerate|deepspeed|-u)$")
+_SWEEPS = "hydra/_internal/config_loader_impl.py, validate_sweep_overrides_legal, in Hydra 1.3"
+
+
+def _sweep(setting: Setting) -> Finding:
+    message = f"{setting.name} has several values, a sweep, which Hydra takes with --multirun only"
+    return rejected("framework-rule", setting, message, source=_SWEEPS, help="write one value")
 
 
 def _is_key(name: str) -> bool:

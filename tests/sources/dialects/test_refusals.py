@@ -65,10 +65,73 @@ def test_megatron_lm_test_recipes(lint, entry: str, expected: list[str]) -> None
         ("recompute_modules: mlp", ["RCL110"]),
         ("recompute_num_layers: 1.0", ["RCL111"]),
         ('recompute_num_layers: "1"', []),
+        ("recompute_granularity: null\n    recompute_modules: mlp", ["RCL110"]),
     ],
 )
 def test_areal(lint, entry: str, expected: list[str]) -> None:
     assert found(lint, "a.yaml", f"{AREAL}    {entry}\n") == expected
+
+
+def test_areal_with_recomputation_off(lint) -> None:
+    text = AREAL.replace("true", "false") + "    recompute_granularity: null\n    recompute_modules: {}\n"
+    assert found(lint, "a.yaml", text.format("mlp")) == ["RCL111"]
+    assert found(lint, "a.yaml", text.format("[mlp]")) == ["RCL202"]
+
+
+VERL = "python3 -m verl.trainer.main_ppo --config-name=ppo_megatron_trainer.yaml {}\n"
+ACTOR, REF = (f"actor_rollout_ref.{role}.megatron.override_transformer_config" for role in ("actor", "ref"))
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (f"{REF}.recompute_granularity=selective", ["RCL111"]),
+        (f"+{REF}.recompute_granularity=selective", []),
+        (f"++{REF}.recompute_granularity=selective {REF}.recompute_granularity=selective", []),
+        (f"{REF}={{recompute_granularity:null}} {REF}.recompute_granularity=selective", []),
+        (f"{REF}.recompute_granularity=selective --config-name=my_trainer", []),
+        (f'{REF}.recompute_granularity=selective "$@"', []),
+        (f"{ACTOR}.recompute_granularity=selective", []),
+        (f"{ACTOR}.distribute_saved_activations=true", ["RCL111"]),
+        (f"+{ACTOR}.distribute_saved_activations=true", []),
+        ("critic.megatron.override_transformer_config.recompute_granularity=selective", []),
+    ],
+)
+def test_verl_has_no_such_key(lint, words: str, expected: list[str]) -> None:
+    assert found(lint, "a.sh", VERL.format(words)) == expected
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (VERL.format(f"{ACTOR}.recompute_granularity=full,selective"), ["RCL111"]),
+        (VERL.format(f"'{ACTOR}.recompute_granularity=choice(full, selective)'"), ["RCL111"]),
+        (VERL.format(f"{ACTOR}.recompute_granularity=full,selective --multirun"), []),
+        (VERL.format(f"{ACTOR}.recompute_granularity=full,selective -m"), []),
+        (VERL.format(f"{ACTOR}.recompute_granularity=full,selective hydra.mode=MULTIRUN"), []),
+        (VERL.format(f'{ACTOR}.recompute_granularity=full,selective "$@"'), []),
+        # OmegaConf.from_cli makes one word of it
+        ("python m.py trainer.policy.megatron_config.transformer_config_kwargs.recompute_modules=moe,mlp", []),
+    ],
+)
+def test_a_sweep_is_for_several_runs(lint, command: str, expected: list[str]) -> None:
+    assert found(lint, "a.sh", command) == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"config.yaml": f"{AREAL}    recompute_granularity: full\n"}, []),
+        ({"config.yaml": f"{AREAL}    wrap_policy: x\n"}, ["RCL111"]),
+        ({"config.yaml": f"defaults: [elsewhere]\n{AREAL}    wrap_policy: x\n"}, []),
+        ({}, []),
+    ],
+)
+def test_areal_has_no_such_key(lint, files: dict[str, str], expected: list[str]) -> None:
+    command = "python3 train.py --config config.yaml {}actor.megatron.recompute_granularity=selective\n"
+    for plus, codes_expected in (("", expected), ("+", [])):
+        result = lint({"run.sh": command.format(plus), **files}, **MCORE)
+        assert [code for name, _, _, code in result if name == "run.sh"] == codes_expected
 
 
 @pytest.mark.parametrize(
