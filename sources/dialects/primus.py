@@ -25,8 +25,10 @@ Closed once both files are found and understood; open otherwise, and for other t
 import ast
 import builtins
 import json
+import operator
 import os
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..keys import RECOMPUTE_FLAGS, is_nearly
@@ -204,8 +206,33 @@ def _literal(text: str) -> Any:
     except SyntaxError:
         return text
     except (ValueError, TypeError, MemoryError, RecursionError):
+        computed = _computed(ast.parse(text, mode="eval").body) if _SUM.fullmatch(text) else None
+        if computed is not None:
+            return computed
         names = re.findall(r"[A-Za-z_]\w*", re.sub(r"'[^']*'|\"[^\"]*\"", "", text))
         return text if any(not hasattr(builtins, name) for name in names) else UNKNOWN
+
+
+_SUM = re.compile(r"[\d\s+*/%()-]{1,99}")
+_COMPUTES: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+
+
+def _computed(node: ast.expr) -> int | None:
+    """What Python makes of a sum or the like of whole numbers; None where it is none of that."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, int) else None
+    if not isinstance(node, ast.BinOp) or type(node.op) not in _COMPUTES:
+        return None
+    left, right = _computed(node.left), _computed(node.right)
+    if left is None or right is None or (right == 0 and isinstance(node.op, (ast.FloorDiv, ast.Mod))):
+        return None
+    return _COMPUTES[type(node.op)](left, right)
 
 
 # ---- the files that an experiment names

@@ -15,11 +15,13 @@ from recompute_lint.lint_rules import registry
 
 from . import table
 
-#: What a misspelled key or a run-time limit is to a framework, is no refusal: it starts, and trains or fails later.
+#: What a misspelled key or a run-time limit is to a framework, is no refusal: it starts, and trains or fails later. A
+#: value of a wrong type that starts is compared by its type.
 _LATER = frozenset(
     registry.find(name).code
     for name in (
         "runtime-limit",
+        "wrong-type",
         "misspelled-key",
         "hidden-default",
         "unvalidated-assignment",
