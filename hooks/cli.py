@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType, SimpleNamespace
 
+#: What other linters call a command of ours.
+_ELSEWHERE = {"lint": "check", "rule": "explain", "rules": "explain", "config": "check --show-settings"}
+
 _EPILOG = "'recompute-lint PATHS' is short for 'recompute-lint check PATHS'."
 
 #: Every command with the line that ``--help`` shows for it.
@@ -88,6 +91,13 @@ def _run(arguments: list[str]) -> int:
     if command not in COMMANDS:
         if command in ("-h", "--help", "-V", "--version") or not arguments:
             return _top_level(arguments)
+        if command == "help" and not os.path.lexists(command):
+            return _run([*arguments[1:2], "--help"])
+        behind = next((word for word in arguments if word in COMMANDS and not os.path.lexists(word)), None)
+        if behind and command.startswith("-"):
+            options = " ".join(word for word in arguments if word != behind)
+            print(f"recompute-lint: the command comes first: recompute-lint {behind} {options}", file=sys.stderr)
+            return 2
         meant = _misspelled(command)
         if meant:
             print(f"recompute-lint: no command and no file is named {command}; did you mean {meant}?", file=sys.stderr)
@@ -122,6 +132,8 @@ def _misspelled(word: str) -> str | None:
     """The command that is meant by a word that names neither a command nor anything on the disk."""
     if not word.isalpha() or os.path.lexists(word):
         return None
+    if word.lower() in _ELSEWHERE:
+        return f"'recompute-lint {_ELSEWHERE[word.lower()]}'"
     from ..sources.suggest import nearest
 
     return nearest(word, COMMANDS)

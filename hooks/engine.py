@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from ..sources import dialects, facts, keys
 from ..sources.files import is_told, kind_of, matches_any, walk
 from ..sources.model import Finding, Site, Span, TooMuch
 from ..sources.reader import Document, Reader
-from ..sources.text import is_utf16, read_bytes, too_large
+from ..sources.text import decode, is_utf16, read_bytes, too_large
 from ..sources.unread import FRAMEWORK, Unread, unread
 from .contracts import Contracts
 from .diagnostics import Raw
@@ -33,6 +34,8 @@ class Content(NamedTuple):
     text: Document | None = None
     #: The recompute settings that were not read.
     unread: tuple[Unread, ...] = ()
+    #: What is wrong with the comments that are to silence findings.
+    marks: tuple[Finding, ...] = ()
 
 
 class Part(NamedTuple):
@@ -139,8 +142,9 @@ class Linter:
         kind = kind_of(path, searched) or "yaml"
         candidates = dialects.candidates(searched, kind, options.dialect)
         concerns = keys.concerns(searched, kind, options.extend_recompute_keys, lambda: self._contracts.modules(path))
+        marks = _invalid_marks(path, content, kind) if b"recompute-lint:" in searched or b"RCL" in searched else ()
         if not candidates and not concerns:
-            return Content([], [])
+            return Content([], [], marks=marks)
         document = self._linted = self._reader.linted(path, content)
         reading = dialects.read(document, self._reader, candidates, forced=bool(options.dialect))
         sites = [facts.close_with(site, dict(options.facts), options.model) for site in reading.sites]
@@ -150,7 +154,7 @@ class Linter:
         if not options.dialect and (sites or not reading.claimed or kind not in ("json", "yaml")):
             told = kind if kind != "yaml" or is_told(path) else ""
             left = tuple(unread(document.path, document.text, told, sites))
-        found = Content(sites, reading.problems, document if concerns else None, left)
+        found = Content(sites, reading.problems, document if concerns else None, left, marks)
         if kind != "yaml":
             return found
         if sites and not _is_template(searched):
@@ -281,7 +285,7 @@ class Linter:
         content = self._look(path, data)
         sites, text = content.sites, content.text
         anchor = sites[0].anchor if sites else Span(path, 1, 1, 1, 1)
-        found.extend(Raw(path, anchor, problem) for problem in content.problems)
+        found.extend(Raw(path, anchor, problem) for problem in (*content.problems, *content.marks))
         if not sites and text is None:
             return content
         options = self.options_for(path)
@@ -296,6 +300,14 @@ class Linter:
             if len(found) > _MOST_FINDINGS:
                 raise TooMuch(f"has more than {_MOST_FINDINGS:,} mistakes")
         return content
+
+
+def _invalid_marks(path: str, content: bytes, kind: str) -> tuple[Finding, ...]:
+    """What is wrong with a file's own comments that are to silence findings."""
+    from .unused import invalid
+
+    text = decode(path, content) if kind in ("python", "yaml", "script") else ""
+    return () if isinstance(text, Finding) else tuple(islice(invalid(path, text, kind), _MOST_FINDINGS))
 
 
 def _bound(sites: list[Site]) -> None:

@@ -27,6 +27,7 @@ class Rule(NamedTuple):
     #: * ``reading``: nothing; files are read, and what is wrong with them, or with what a framework makes of them, is
     #:   seen then.
     #: * ``comments``: the comments that silence findings: ``report(path, text, comment, idle)``.
+    #: * ``directives``: the comments that are meant to: ``of_codes``, ``of_block`` and ``of_word``; see the module.
     on: str
     #: Whether it runs without being selected by its code.
     default: bool = True
@@ -74,6 +75,7 @@ RULES = {
         Rule("RCL904", "unreadable-file", "error", "reading"),
         Rule("RCL905", "invalid-python", "error", "reading"),
         Rule("RCL906", "unused-suppression", "warning", "comments", default=False),
+        Rule("RCL907", "invalid-suppression", "warning", "directives"),
     )
 }
 
@@ -96,10 +98,10 @@ def running_on(what: str) -> tuple[Rule, ...]:
 
 
 @cache
-def load(code: str) -> ModuleType:
-    """The module of the rule ``code``.
+def load(rule: str) -> ModuleType:
+    """The module of the rule of that code or name.
 
     Raises:
         KeyError: there is no such rule.
     """
-    return import_module(f".{RULES[code].module}", __package__)
+    return import_module(f".{find(rule).module}", __package__)

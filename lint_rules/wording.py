@@ -67,7 +67,7 @@ def from_guard(
     """A finding for a violated guard, at the setting the guard is about unless ``span`` says better."""
     if span is None:
         span = at(site, guard.field)
-    return Finding(guard.code, message, span, reason(contract, guard), help, involved(site, guard.fields), fix)
+    return Finding(guard.rule, message, span, reason(contract, guard), help, involved(site, guard.fields), fix)
 
 
 def decisive(site: Site, guard: Guard, contract: Contract, instance: dict[str, Any]) -> list[str]:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from .reading import read
 
-_CONFIG = os.path.join("megatron", "core", "transformer", "transformer_config.py")
+#: What makes a folder a source tree of Megatron-Core.
+CONFIG = os.path.join("megatron", "core", "transformer", "transformer_config.py")
 
 #: Lock files are long; nothing longer than this is read.
 _MAX_BYTES = 32 * 2**20
@@ -44,7 +45,7 @@ class Hint(NamedTuple):
 
 def hints(root: str) -> Iterator[Hint]:
     """Everything in a project that tells its Megatron-Core, the surest first."""
-    if os.path.isfile(os.path.join(root, _CONFIG)):
+    if os.path.isfile(os.path.join(root, CONFIG)):
         yield Hint("this source tree", path=root)
     yield from _installed(root)
     for name in ("uv.lock", "poetry.lock"):
@@ -71,7 +72,7 @@ def importable() -> Hint | None:
         os.path.abspath(path) for path in (*(os.path.join(package, "..", "..") for package in packages), *sys.path)
     ]
     for folder in folders:
-        if os.path.isfile(os.path.join(folder, _CONFIG)):
+        if os.path.isfile(os.path.join(folder, CONFIG)):
             return next(_in_site_packages(folder, folder), Hint(f"the source tree {folder}", path=folder))
     # an editable install may be found by a hook of its own
     return next((hint for folder in folders for hint in _in_site_packages(folder, folder)), None)
@@ -109,7 +110,7 @@ def _locked(root: str, name: str) -> Iterator[Hint]:
     for match in islice(re.finditer(_LOCKED, text), _MOST_HINTS) if "megatron" in text else ():
         path = os.path.join(root, match["path"]) if match["path"] else ""
         if path:
-            absent = not os.path.isfile(os.path.join(path, _CONFIG))
+            absent = not os.path.isfile(os.path.join(path, CONFIG))
             yield Hint(f"{match['path']}, which {name} names", path=path, absent=absent)
         elif match["version"]:
             yield Hint(f"locked in {name}", version=match["version"])
@@ -157,7 +158,7 @@ def _submodules(root: str) -> Iterator[Hint]:
         for inner in (path, f"{path}/3rdparty/Megatron-LM"):
             tree = os.path.normpath(os.path.join(root, inner))
             inside = tree.startswith(root + os.sep)  # a path that leads out of the project is not followed
-            if inside and os.path.isfile(os.path.join(tree, _CONFIG)):
+            if inside and os.path.isfile(os.path.join(tree, CONFIG)):
                 yield Hint(f"the source tree {inner}", path=tree)
     for path in paths:
         if os.path.basename(path).lower() == "megatron-lm" and not _has_files(os.path.join(root, path)):

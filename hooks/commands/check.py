@@ -87,6 +87,8 @@ def run(namespace: argparse.Namespace) -> int:
     except OSError as error:
         return fail(UsageError(f"{error.filename}: cannot be written: {reason_of(error)}"))
     source.tell()
+    if not report.files and not (namespace.force_exclude or namespace.quiet):
+        write_error(f"recompute-lint: warning: no files to lint in {', '.join(source.paths)}")
     if namespace.dialect and not namespace.force_exclude and not (report.sites or report.diagnostics):
         return fail(UsageError(f"--dialect {namespace.dialect}: no recompute settings in {', '.join(source.paths)}"))
     if namespace.require_sites and (without := _without_sites(source.paths, report)):

@@ -59,6 +59,9 @@ def configurations(namespace: argparse.Namespace) -> Configurations:
         value = getattr(namespace, name, None)
         if value is not None:
             overrides[name] = release(value, "--te") if name == "te" else value
+    for name in ("mcore", "model", "baseline"):
+        if overrides.get(name):
+            _check(name, overrides[name])
     if getattr(namespace, "dialect", None) is not None:
         overrides["dialect"] = dialect(namespace.dialect, "--dialect")
     if getattr(namespace, "facts", None):
@@ -74,13 +77,28 @@ def configurations(namespace: argparse.Namespace) -> Configurations:
     return Configurations(overrides, getattr(namespace, "config", None), isolated=getattr(namespace, "isolated", False))
 
 
+def _check(name: str, value: str) -> None:
+    """Check an option that names something, also where no file turns out to need it."""
+    if name == "baseline":
+        from ..baseline import Baseline
+
+        Baseline(value)
+        return
+    from ..stated import check_model, check_release
+
+    (check_release if name == "mcore" else check_model)(value, f"--{name}")
+
+
 def _facts(statements: list[str]) -> tuple[tuple[str, Any], ...]:
     from ...sources.facts import WrongFacts, parse
+    from ..stated import check_facts
 
     try:
-        return tuple(parse(part) for statement in statements for part in statement.split(","))
+        stated = tuple(parse(part) for statement in statements for part in statement.split(","))
     except WrongFacts as error:
         raise UsageError(f"--facts: {error}") from None
+    check_facts(stated, "--facts")
+    return stated
 
 
 def write(text: str) -> None:

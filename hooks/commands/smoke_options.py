@@ -11,6 +11,7 @@ from ...smoke.request import GIB, SmokeOptions, SmokeSite
 from ...sources.model import UNKNOWN, Site
 from ...sources.reader import hides_settings
 from ..engine import Linter
+from ..stated import check_facts
 from .common import UsageError, add_configuration_options, configurations
 
 #: More seconds, or gibibytes, than this are no limit; neither is what is no number.
@@ -44,14 +45,21 @@ def options(namespace: argparse.Namespace) -> SmokeOptions:
     for name, value in (("--timeout", namespace.timeout), ("--memory-limit", namespace.memory_limit)):
         if not 0 < value <= _MOST:
             raise UsageError(f"{name} must be a number from 0 to {_MOST:,}")
+    for name in ("layers", "repeats"):
+        value = getattr(namespace, name, None)
+        if value is not None and value < 1:
+            raise UsageError(f"--{name} must be 1 or more, not {value}")
+    facts, sizes = _pairs(namespace.facts, "--facts"), _pairs(namespace.size, "--size")
+    check_facts(facts.items(), "--facts")
+    check_facts(sizes.items(), "--size")
     return SmokeOptions(
         timeout=namespace.timeout,
         memory_limit=int(namespace.memory_limit * GIB),
         layers=namespace.layers,
         mcore=namespace.mcore,
         model=namespace.model,
-        facts=_pairs(namespace.facts, "--facts"),
-        sizes={name: _whole(name, value) for name, value in _pairs(namespace.size, "--size").items()},
+        facts=facts,
+        sizes={name: _whole(name, value) for name, value in sizes.items()},
         output_format=namespace.output_format,
         chart=getattr(namespace, "chart", None),
         device=namespace.device,

@@ -20,9 +20,10 @@ from ..shell import makefile, sourced
 from ..shell.flags import BOOLEANS, REMOVED, SWITCHES, Flag, Line, Word, is_recompute, settings_of, take_apart, text_of
 from ..shell.hidden import Hidden
 from ..shell.overrides import Override, override, parse
+from ..shell.printed import shows
 from ..shell.sourced import Script
 from ..shell.syntax import Event
-from ..shell.variables import Field, split
+from ..shell.variables import Field, split, together
 from ..shell.words import Command, commands
 from ..suggest import nearest
 from . import Dialect, Given, Reading, load, of_program, places, rejected
@@ -34,8 +35,8 @@ _COMMENT_LINES = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
 #: What a script must hold before anything of it is looked at closely.
 _INTERESTING = re.compile(
-    rf"--\"?(?:[\w-]{{0,40}}{WORD}\b|[\w-]{{0,40}}{WORD}_|{spelled((*WORDLESS, *REMOVED))}|{NEARLY})"
-    rf"|[\w.]\.(?:{WORD}_\w+|{NEARLY}|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
+    rf"--\"?(?:[\w-]{{0,40}}{WORD}(?:\b|_|[gmn][_-])|{spelled((*WORDLESS, *REMOVED))}|{NEARLY})"
+    rf"|[\w.]\.(?:{WORD}[gmn]?_\w+|{NEARLY}|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
     rf"|[{{,]\s*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})\s*:"
     rf"|(?:^|(?<=[ \t'\"]))(?:(?:{'|'.join(sorted(RECOMPUTE_FLAGS))})=|-rl(?![\w-]))"
 )
@@ -74,7 +75,8 @@ def read_commands(document: Document, reader: Reader, whole: str, *, is_text: bo
         is_text: whether it may as well be a sentence.
     """
     script = _parsed(document, reader)
-    place, hidden = _places(script), Hidden(script.events)
+    place = _places(script)
+    hidden = Hidden(script.events, script.text, lambda source: shows(source, document.path, reader))
     shown = _COMMENT_LINES.sub("", script.text if whole is document.text else script.text + whole)
     absent = frozenset(name for name in NEEDED if not re.search(spelled((name,)), shown))
     sites: list[Site] = []
@@ -105,12 +107,19 @@ def _places(script: Script) -> Callable[[int, int], Span]:
     text = script.text
     starts = [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", text)), len(text) + 1]
 
+    (_, only), *sourced_files = script.files
+    known: dict[tuple[int, int], Span] = {}
+
     def place(start: int, end: int) -> Span:
-        line = bisect.bisect_right(starts, start)
-        last = line if end < starts[line] else bisect.bisect_right(starts, end)
-        begins, path = script.file(start)
-        above = bisect.bisect_right(starts, begins) - 1 if begins else 0
-        return Span(path, line - above, start - starts[line - 1] + 1, last - above, end - starts[last - 1] + 1)
+        found = known.get((start, end))  # along every branch a command has nearly the same words
+        if found is None:
+            line = bisect.bisect_right(starts, start)
+            last = line if end < starts[line] else bisect.bisect_right(starts, end)
+            begins, path = script.file(start) if sourced_files else (0, only)
+            above = bisect.bisect_right(starts, begins) - 1 if begins else 0
+            columns = start - starts[line - 1] + 1, end - starts[last - 1] + 1
+            found = known[start, end] = Span(path, line - above, columns[0], last - above, columns[1])
+        return found
 
     return place
 
@@ -161,6 +170,9 @@ def _word(field: Field, place: Callable[[int, int], Span]) -> Word:
 def _spread(fields: Iterable[Field], modules: Iterable[str]) -> list[Field]:
     """The words of a command, those that are command lines themselves taken apart; none behind ``;`` or ``&&``."""
     found: list[Field] = []
+    fields = list(fields)
+    if fields and fields[0].text == "eval" and any(_QUOTE.search(field.shape) for field in fields):
+        return [fields[0], *split(together(fields[1:]))]
     for field in fields:
         shape = field.shape
         parts = split(field) if _BLANK.search(shape) and _INTERESTING.search(shape) and _is_line(shape) else []
@@ -172,6 +184,7 @@ def _spread(fields: Iterable[Field], modules: Iterable[str]) -> list[Field]:
 
 
 _BLANK = re.compile(r"\s")
+_QUOTE = re.compile(r"['\"]")
 #: One override with blanks in its list, as opposed to several words in one pair of quotes.
 _ONE_OVERRIDE = re.compile(r"[+~]*[\w@/.-]+=")
 _ANOTHER = re.compile(r"\s['\"\\]*(?:--[A-Za-z]|[+~]*[A-Za-z_][\w@/-]*(?:\.[\w@/-]+)+=)")
@@ -212,7 +225,7 @@ def _takes(flag: Flag, modules: Iterable[str], *, listed: bool) -> bool:
     name = flag.name if flag.name in RECOMPUTE_FLAGS else nearest(flag.name, sorted(RECOMPUTE_FLAGS)) or flag.name
     if name == "recompute_modules":
         known = [word for word in flag.values if word.text is None or nearest(word.text, modules)]
-        if listed or 2 * len(known) >= len(flag.values):
+        if listed or 2 * len(known) >= len(flag.values) or (len(words) == 1 and _LITERAL.fullmatch(words[0])):
             return True
         return all(_NAME.fullmatch(word) and not _PROSE.fullmatch(word) for word in words)
     if name in SWITCHES:
@@ -221,6 +234,8 @@ def _takes(flag: Flag, modules: Iterable[str], *, listed: bool) -> bool:
 
 
 _NAME = re.compile(r"[A-Za-z]\w*")
+#: A list as Python has it, which is what Primus takes.
+_LITERAL = re.compile(r"\[['\"\w, ]*\]")
 #: Words of sentences about flags; a module that is called so would be a strange one.
 _PROSE = re.compile(
     r"(?i)an?|all|also|and|any|are|as|at|be|beside|both|but|by|can|cannot|do|does|either|expects|flags?|for|from|has|if|in"

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from recompute_lint.schemas import store
-from recompute_lint.schemas.choose import choose
+from recompute_lint.schemas import detect, store
+from recompute_lint.schemas.choose import choose, importable
+from recompute_lint.schemas.derivation.logic import TooMuch
 from tests.conftest import ROOT, python, write
 
 CONFIG = "megatron/core/transformer/transformer_config.py"
@@ -144,7 +145,8 @@ def test_a_source_tree_in_the_project(tmp_path, folder):
     write(tmp_path, {".gitmodules": '[submodule "mlm"]\n\tpath = deps/mlm\n\turl = x\n', ".git/HEAD": ""})
     choice = choose("", str(tmp_path), cache=False)
     assert not choice.assumed
-    assert [guard.code for guard in choice.contract.violations({"recompute_granularity": "selective"})] == ["RCL101"]
+    violated = choice.contract.violations({"recompute_granularity": "selective"})
+    assert [guard.rule for guard in violated] == ["invalid-granularity"]
     assert choice.contract.violations({"recompute_granularity": "half"}) == []
 
 
@@ -216,3 +218,69 @@ def test_a_word_is_near_no_release():
     with pytest.raises(store.UnknownRelease) as caught:
         store.load("latest")
     assert "nearest" not in str(caught.value)
+
+
+KNOWN = f"{store.releases()[0]} to {store.releases()[-1]}"
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("installed", "megatron-core is not installed here; name a release or a source tree instead"),
+        ("0.1", f"no contract for megatron-core 0.1; known are {KNOWN}, and nearest to it is 0.3.0"),
+        ("latest", f"no contract for megatron-core latest; known are {KNOWN}"),
+    ],
+)
+def test_what_is_said_of_a_release_that_is_not_known(tmp_path, asked, said):
+    with pytest.raises(store.UnknownRelease) as caught:
+        choose(asked, str(tmp_path))
+    assert str(caught.value) == said
+
+
+def test_a_program_without_megatron_has_none_to_import(monkeypatch):
+    monkeypatch.setattr(detect, "importable", lambda: None)
+    with pytest.raises(store.UnknownRelease) as caught:
+        importable()
+    assert str(caught.value) == "no megatron-core is installed here; name a release or a source tree instead"
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"x": ""}, "{0}: {0} holds no " + CONFIG),
+        (
+            {**TREE, CONFIG: "def broken(:\n"},
+            "{0}: {0}/" + CONFIG + " is not valid Python",
+        ),
+        (
+            {**TREE, CONFIG: "x = 1\n"},
+            "{0}: {0}/" + CONFIG + " defines no TransformerConfig",
+        ),
+    ],
+)
+def test_what_is_said_of_a_folder_without_a_contract(tmp_path, files, said):
+    write(tmp_path / "t", files)
+    with pytest.raises(store.UnknownRelease) as caught:
+        choose(str(tmp_path / "t"), str(tmp_path), cache=False)
+    assert str(caught.value) == said.format(tmp_path / "t")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (RecursionError(), "no contract can be derived: its source is nested too deeply"),
+        (MemoryError(), "no contract can be derived: there is not enough memory"),
+        (TooMuch("is long"), "no contract can be derived: its source is long"),
+        (OSError("gone"), "its source cannot be read: gone"),
+        (KeyError("x"), "no contract can be derived (KeyError: 'x'); please report this"),
+    ],
+)
+def test_what_is_said_where_deriving_fails(tmp_path, monkeypatch, error, said):
+    def fail(_):
+        raise error
+
+    monkeypatch.setattr("recompute_lint.schemas.derive.derive", fail)
+    write(tmp_path, TREE)
+    with pytest.raises(store.NotDerived) as caught:
+        choose(str(tmp_path), str(tmp_path), cache=False)
+    assert str(caught.value) == f"{tmp_path}: {said}"

@@ -15,19 +15,20 @@ from recompute_lint.lint_rules import registry
 
 from . import table
 
-#: What a misspelled key or a run-time limit is to a framework, is no refusal: it starts, and trains or fails later. A
-#: value of a wrong type that starts is compared by its type.
+#: What a misspelled key or a run-time limit is to a framework, is no refusal: it starts, and trains or fails later.
 _LATER = frozenset(
     registry.find(name).code
     for name in (
         "runtime-limit",
-        "wrong-type",
         "misspelled-key",
         "hidden-default",
         "unvalidated-assignment",
         "incomplete-module-list",
     )
 )
+
+#: What a number of layers that is a word is: Megatron-Core's configuration takes it, and training cannot count with it.
+_OF_WORDS = frozenset(registry.find(name).code for name in ("wrong-type", "full-without-num-layers"))
 
 #: What a framework refuses by itself, before Megatron-Core does.
 _ITS_OWN = frozenset(
@@ -113,6 +114,8 @@ def difference(row: dict[str, Any], *, runs_model: bool, name: str = "") -> Diff
         ours = {"": next(iter(ours.values()))}
     if not ours and theirs:
         return Difference(name, _short(theirs), "no site")
+    if any(isinstance(settings.get("recompute_num_layers"), str) for settings in theirs.values()):
+        errors = [code for code in errors if code not in _OF_WORDS]
     if not runs_model:
         errors = [code for code in errors if code in _ITS_OWN]
     if errors:

@@ -6,7 +6,6 @@ import pytest
 
 from recompute_lint.hooks.engine import Linter
 from recompute_lint.hooks.options import Configurations
-from recompute_lint.sources.model import UNKNOWN
 
 from .test_launch_script import sites
 from .test_yaml_dialects import MCORE, codes
@@ -221,20 +220,10 @@ def test_short_names_are_of_performance_scripts_alone() -> None:
     assert sites("rsync -rl setup_experiment.py host:\npython other.py -rl 4\n") == []
 
 
-@pytest.mark.parametrize(
-    ("words", "value"),
-    [
-        ("--recompute_num_layers 1+1", 2),
-        ("--recompute_num_layers 2*3-1", 5),
-        ("--recompute_num_layers 4//0", UNKNOWN),
-        ("--recompute_num_layers 2**9", UNKNOWN),
-        ("recompute_num_layers=2", 2),
-        ("--config exp.yaml 'recompute_num_layers=2'", 2),
-    ],
-)
-def test_primus_computes_what_a_word_says(words: str, value: object) -> None:
+@pytest.mark.parametrize("words", ["recompute_num_layers=2", "--config exp.yaml 'recompute_num_layers=2' --a b"])
+def test_flags_of_primus_without_dashes(words: str) -> None:
     (site,) = sites(f"primus-cli direct -- train pretrain {words}\n")
-    assert (site.dialect, site.value("recompute_num_layers")) == ("primus", value)
+    assert (site.dialect, site.value("recompute_num_layers")) == ("primus", 2)
 
 
 def test_words_without_dashes_are_flags_of_primus_alone() -> None:
