@@ -69,13 +69,8 @@ def is_patched(reader: Reader, path: str, flags: Iterable[str]) -> bool:
 def has_others(flags: Iterable[str]) -> bool:
     """Whether one of some recompute flags is neither Megatron-LM's, nor nearly, nor one that leaves those alone."""
     known = sorted(RECOMPUTE_FLAGS)
-    return any(
-        name not in known
-        and name not in BESIDE
-        and not (whole_names(name) or is_opposite(name))
-        and nearest(name, known, _TOLERANCE) is None
-        for name in flags
-    )
+    strange = (name for name in flags if name not in known and not (whole_names(name) or is_opposite(name)))
+    return any(name not in BESIDE and nearest(name, known, _TOLERANCE) is None for name in strange)
 
 
 def takes_old_switch(reader: Reader, path: str) -> bool:

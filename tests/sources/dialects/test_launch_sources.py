@@ -217,5 +217,5 @@ class TestWhatIsWrongStaysACommand:
 
     def test_the_advice_holds(self, lint) -> None:
         assert lint({"a.sh": "python t.py --recompute-activations\n", "b.sh": "python t.py --bf16\n"}) == []
-        swift = lint({"s.sh": "megatron sft --recompute_activations true\n"}, ["s.sh"])  # its parser takes a value
+        swift = lint({"s.sh": "megatron sft --moe_layer_recompute true\n"}, ["s.sh"])  # its parser takes a value
         assert "RCL111" not in [code for *_, code in swift]
