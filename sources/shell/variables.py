@@ -296,7 +296,7 @@ def _cut(field: Field, *, keeping: bool) -> list[list[Piece]] | None:
 
 
 def _taken(pieces: list[Piece], starts: list[int], start: int, end: int) -> list[Piece]:
-    """What the characters ``start`` to ``end`` of some pieces' text are, as pieces; each begins at one of ``starts``."""
+    """What the characters ``start`` to ``end`` of the text of some pieces, which begin at ``starts``, are as pieces."""
     taken = []
     for index in range(bisect.bisect_right(starts, start) - 1, len(pieces)):
         piece, at = pieces[index], starts[index]
