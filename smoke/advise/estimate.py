@@ -10,7 +10,7 @@ from .gpus import Gpu
 from .layout import Chunk, stages
 from .recipe import Recipe
 from .stage import Deferred, Pieces, Run, pattern, peak_of, pieces_of, recomputed, run_of
-from .state import State, state
+from .state import State, state, step_of
 
 #: Recomputation of every layer, for the layers that ``block`` recomputes.
 _WHOLE = {"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}
@@ -24,17 +24,19 @@ class Stage(NamedTuple):
         activations: the most that the schedule has alive, above ``state`` and ``workspaces``.
         workspaces: libraries' workspaces, tables, and the batch.
         flops: operations of one micro-batch, forward, backward and recomputed.
+        step: the most that the optimizer's step has alive, above ``state`` and ``workspaces``.
     """
 
     state: State
     activations: int
     workspaces: int
     flops: int
+    step: int = 0
 
     @property
     def peak(self) -> int:
-        """The most that is allocated at once."""
-        return self.state.total + self.activations + self.workspaces
+        """The most that is allocated at once: during the schedule, or during the optimizer's step after it."""
+        return self.state.total + max(self.activations, self.step) + self.workspaces
 
 
 #: Measures models; see :func:`.child.run`.
@@ -100,6 +102,7 @@ class Estimator:
             peak,
             pieces.persistent + pieces.batch + resting,
             sum(run.flops for run in runs),
+            step_of(dense, expert, recipe.training),
         )
 
     def _parameters(self, chunks: list[Chunk], pieces: Pieces) -> tuple[int, int]:

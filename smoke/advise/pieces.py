@@ -114,9 +114,10 @@ def _rows(segments: list[Segment], base: int) -> list[list[Any]]:
 def _forget() -> None:
     """Have the next model choose its attention kernels and make its workspaces anew.
 
-    Megatron-Core sets the kernels for the whole process, and Transformer Engine keeps workspaces for it: in cached
-    functions and, up to 2.8, in variables of ``module/base.py``.
+    Megatron-Core sets the kernels for the whole process and keeps one buffer of gathered tensors in it, and Transformer
+    Engine keeps workspaces for it: in cached functions and, up to 2.8, in variables of ``module/base.py``.
     """
+    importlib.import_module("megatron.core.parallel_state").get_global_memory_buffer().buffer.clear()
     for name in ("NVTE_FLASH_ATTN", "NVTE_FUSED_ATTN", "NVTE_UNFUSED_ATTN"):
         os.environ.pop(name, None)
     for name, module in list(sys.modules.items()):
