@@ -48,7 +48,8 @@ class Bench:
             parallel: keyword arguments of ``initialize_model_parallel``; this is rank 0 of as many simulated ranks.
 
         Returns:
-            ``segments``: of the second pass, in order, each ``[name, start, peak, end, flops]``, bytes above what was
+            ``segments``: of the second pass, in order, each ``[name, start, peak, end, flops,
+            seconds]``, bytes above what was
             alive before it; ``first``: of the first pass; ``persistent``: bytes of workspaces and tables that stay;
             ``batch``: bytes of tokens, labels and mask; ``parameters``: name, elements, bytes of an element, and
             whether an expert's, of each; ``products``: whether torch's own cuBLAS handle was used in forward and in
@@ -108,7 +109,7 @@ class Bench:
 
 
 def _rows(segments: list[Segment], base: int) -> list[list[Any]]:
-    return [[list(s.name), s.start - base, s.peak - base, s.end - base, s.flops] for s in segments]
+    return [[list(s.name), s.start - base, s.peak - base, s.end - base, s.flops, s.seconds] for s in segments]
 
 
 def _forget() -> None:
