@@ -126,7 +126,9 @@ def search(
         for layers in range(1, longest + 1):
             if is_valid(full("block", layers)):
                 add(full("block", layers))
-    return chosen, sorted(found.values(), key=lambda choice: (round(choice.extra_flops, 6), choice.seconds, choice.peak))
+    return chosen, sorted(
+        found.values(), key=lambda choice: (round(choice.extra_flops, 6), choice.seconds, choice.peak)
+    )
 
 
 def front(choices: list[Choice]) -> list[Choice]:

@@ -206,9 +206,7 @@ def run_of(chunk: Chunk, recompute: dict[str, Any], plain: Pieces, whole: Pieces
     for piece in reversed(stack):
         backward = max(backward, alive + piece.backward)
         alive -= piece.kept
-    return Run(
-        kept, forward, backward, sum(piece.flops for piece in stack), sum(piece.seconds for piece in stack)
-    )
+    return Run(kept, forward, backward, sum(piece.flops for piece in stack), sum(piece.seconds for piece in stack))
 
 
 class Deferred(NamedTuple):
