@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import importlib.util
+import operator
 import os
 import re
 from importlib import metadata
@@ -68,8 +69,9 @@ def _accepted(newest: Place, mcore: Place) -> Place:
 
 
 #: What the wheels of Megatron-Core ask for in their metadata (extra "dev"), by release; from 0.17 on any will do.
-_ASKED = {"0.13": "<2.7.0", "0.14": "<2.8.0,>=2.6.0a0", "0.15": "<2.10.0,>=2.9.0a0", "0.16": "<2.12.0,>=2.9.0a0"}
+_ASKED = {"0.14": "<2.8.0,>=2.6.0a0", "0.15": "<2.10.0,>=2.9.0a0", "0.16": "<2.12.0,>=2.9.0a0"}
 
+_COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq}
 _REQUIREMENT = re.compile(r"transformer[-_]engine(?:\[[^\]]*\])?\s*([<>=!~][^;\"'\n]*)")
 
 
@@ -101,9 +103,7 @@ def satisfies(version: str, bounds: str) -> bool:
         if match is None:
             continue
         one, other = _key(version), _key(match[2].strip("."))
-        if not {"<": one < other, "<=": one <= other, ">": one > other, ">=": one >= other, "==": one == other}[
-            match[1]
-        ]:
+        if not _COMPARISONS[match[1]](one, other):
             return False
     return True
 

@@ -1,7 +1,7 @@
 """What kernels would have done: operations, bytes moved, and seconds by a roofline.
 
 torch's FLOP formulas count torch's own functions alone, so the stand-in counts its products and attention itself. A
-kernel takes the longer of two times: that of its operations at the device's speed, and that of its bytes at the memory's.
+kernel takes the longer of two times: its operations at the device's speed, and its bytes at the memory's.
 """
 
 from __future__ import annotations
