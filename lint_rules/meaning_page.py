@@ -10,7 +10,7 @@ from ..schemas import store
 from ..schemas.contract import Contract, Guard
 from ..schemas.meanings import Meaning, releases, sources
 from .links import link, tagged
-from .registry import RULES
+from .registry import RULES, find
 
 _HEADINGS = {
     "recomputed": "What is recomputed",
@@ -38,7 +38,11 @@ def data(meant: Meaning, contract: Contract) -> dict[str, Any]:
         "until": last or None,
         "megatron_core": contract.version,
         "checks": [
-            {"code": guard.code, "message": _without_values(guard.message), "url": link(contract, guard.source)}
+            {
+                "code": find(guard.rule).code,
+                "message": _without_values(guard.message),
+                "url": link(contract, guard.source),
+            }
             for guard in _checks(meant, contract)
         ],
         "sources": [link(contract, place) for place in sources(meant, tagged(contract.version))],

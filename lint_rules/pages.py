@@ -94,7 +94,7 @@ def _source(code: str) -> list[str]:
 
 
 def _guards(code: str, contract: Contract) -> list[Guard]:
-    return [guard for guard in contract.guards if guard.code == code]
+    return [guard for guard in contract.guards if guard.rule == registry.RULES[code].name]
 
 
 def _first(code: str) -> str | None:

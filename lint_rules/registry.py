@@ -98,10 +98,10 @@ def running_on(what: str) -> tuple[Rule, ...]:
 
 
 @cache
-def load(code: str) -> ModuleType:
-    """The module of the rule ``code``.
+def load(rule: str) -> ModuleType:
+    """The module of the rule of that code or name.
 
     Raises:
         KeyError: there is no such rule.
     """
-    return import_module(f".{RULES[code].module}", __package__)
+    return import_module(f".{find(rule).module}", __package__)

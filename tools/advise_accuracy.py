@@ -1,8 +1,9 @@
-"""Predict measured runs, and say how far off: ``advise_accuracy.py FILE.yaml [--match TEXT] [--mcore DIR] [--te DIR]``.
+"""Predict measured runs, and say how far off: ``advise_accuracy.py FILE.yaml [--configs DIR] [--match TEXT]``.
 
 The file has ``entries``, each with ``id``, ``hardware``, ``software``, ``config`` (names of Megatron-LM's arguments or
 of ``TransformerConfig``), ``recompute``, ``measured`` (one or a list of ``what``, ``value_bytes``, ``when``),
-``missing`` and ``confidence``. Each is predicted from its configuration alone.
+``missing`` and ``confidence``. Each is predicted from its configuration alone; with ``--configs`` also from what the
+``model_config.yaml`` beside its ``source`` says, in a checkout of that repository, where the entry is silent.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import yaml
 from recompute_lint.smoke import run
 from recompute_lint.smoke.advise.estimate import CannotMeasure, Estimator
 from recompute_lint.smoke.advise.gpus import GPUS
+from recompute_lint.smoke.advise.predict import relevant
 from recompute_lint.smoke.advise.recipe import recipe_of
 from recompute_lint.sources.errors import UsageError
 
@@ -43,6 +45,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file")
     parser.add_argument("--match", default="", help="only entries whose id has this in it")
+    parser.add_argument(
+        "--configs", help="a checkout of Megatron-LM: what an entry's source says and the entry doesn't"
+    )
     parser.add_argument("--mcore", help="a folder with megatron/core in it, for every entry")
     parser.add_argument("--te", help="a folder with transformer_engine in it, for every entry")
     parser.add_argument("--verbose", action="store_true", help="the parts of each prediction")
@@ -78,7 +83,7 @@ def predict(entries: list[dict[str, Any]], options: argparse.Namespace) -> list[
         for number in numbers:
             entry = entries[number]
             try:
-                estimator = Estimator(recipe_of(_config(entry)), GPUS[gpu], later)
+                estimator = Estimator(recipe_of(_config(entry, options.configs)), GPUS[gpu], later)
                 estimator.prepare([estimator.recipe.recompute])
                 prepared[number] = estimator
             except UsageError as error:
@@ -97,7 +102,9 @@ def predict(entries: list[dict[str, Any]], options: argparse.Namespace) -> list[
             # Megatron-LM's own figures are those of its last rank, which has the last stage.
             last = "rank world_size-1" in json.dumps(entry["measured"])
             stage = found[-1] if last else max(found, key=lambda each: each.peak)
-            note = "; ".join((*estimator.recipe.not_modelled, *(f"{name} is not read" for name in again.unread)))
+            note = "; ".join(
+                (*estimator.recipe.not_modelled, *(f"{name} is not read" for name in relevant(again.unread)))
+            )
             if options.verbose:
                 parts = (*stage.state, stage.activations, stage.workspaces)
                 names = ("parameters", "gradients", "optimizer", "activations", "workspaces")
@@ -133,16 +140,34 @@ def _end(entry: dict[str, Any]) -> int:
     return next((figure["value_bytes"] for figure in figures if ".current" in figure["what"]), 0)
 
 
-def _config(entry: dict[str, Any]) -> dict[str, Any]:
-    config = {**entry["config"], **entry.get("recompute", {})}
+def _config(entry: dict[str, Any], configs: str | None = None) -> dict[str, Any]:
+    own = {**entry["config"], **entry.get("recompute", {})}
+    written = _written(entry, configs) if configs else {}
+    config = {**{name: value for name, value in written.items() if name not in own}, **own}
     config.setdefault("vocab_size", _VOCABULARY)
     config["world_size"] = config.get("world_size") or 8
     if not any(config.get(name) for name in ("bf16", "fp16", "params_dtype")) and "functional_tests" not in str(entry):
         config["bf16"] = True
     if "functional_tests" in entry.get("source", ""):
-        # Every functional test of Megatron-LM sets this in its environment (model_config.yaml, ENV_VARS).
+        # Four in five of Megatron-LM's functional tests set this in their environment (model_config.yaml, ENV_VARS).
         config.setdefault("cublas_workspace_config", ":4096:8")
     return config
+
+
+def _written(entry: dict[str, Any], configs: str) -> dict[str, Any]:
+    """Arguments of a functional test, by their names; none where the checkout lacks it."""
+    match = re.search(r"(tests/functional_tests/\S+)/golden_values", entry.get("source", ""))
+    path = os.path.join(configs, match[1], "model_config.yaml") if match else ""
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as stream:
+        test = yaml.safe_load(stream)
+    arguments = {name.lstrip("-").replace("-", "_"): value for name, value in (test.get("MODEL_ARGS") or {}).items()}
+    return {
+        name: re.findall(r"[^\s\[\],]+", value) if str(value).startswith("[") and name != "moe_layer_freq" else value
+        for name, value in arguments.items()
+        if "$" not in str(value)
+    }
 
 
 def _gpu(entry: dict[str, Any]) -> str:

@@ -278,7 +278,7 @@ def _first_line(source: Path, file: str, text: str) -> str | None:
 
 
 def guard_lines(name: str, contract: dict[str, Any]) -> list[str]:
-    """A line for each guard of a contract's file: its code, where it is, and a digest of the whole branch."""
+    """A line for each guard of a contract's file: its rule, where it is, and a digest of the whole branch."""
     lines = []
     for branch in contract["allOf"]:
         digest = hashlib.sha256(json.dumps(branch, sort_keys=True).encode()).hexdigest()[:16]

@@ -105,6 +105,8 @@ def run(namespace: argparse.Namespace) -> int:
     if not namespace.quiet:
         for line in report.stale:
             write_error(f"recompute-lint: {line}")
+        for line in report.doubts:
+            write_error(f"recompute-lint: warning: {line}")
     if source.is_stdin and namespace.fix:
         sys.stdout.buffer.write(source.given[source.paths[0]])
         sys.stdout.flush()

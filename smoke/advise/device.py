@@ -46,6 +46,8 @@ def pretend(gpu: Gpu) -> None:
         name=gpu.name,
         warp_size=32,
     )
+    # Transformer Engine asks for 12.9 before it quantizes by blocks; a torch for CPUs has none.
+    torch.version.cuda = torch.version.cuda or "12.9"
     cuda.is_available = lambda: True
     cuda.device_count = lambda: 8
     cuda.get_device_capability = lambda device=None: gpu.capability

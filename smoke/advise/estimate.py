@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from .gpus import Gpu
 from .layout import Chunk, stages
 from .recipe import Recipe
-from .stage import Pieces, Run, pattern, peak_of, pieces_of, recomputed, run_of
+from .stage import Deferred, Pieces, Run, pattern, peak_of, pieces_of, recomputed, run_of
 from .state import State, state
 
 #: Recomputation of every layer, for the layers that ``block`` recomputes.
@@ -91,7 +91,8 @@ class Estimator:
     def _stage(self, rank: int, chunks: list[Chunk], runs: list[Run], pieces: Pieces) -> Stage:
         recipe = self.recipe
         dense, expert = self._parameters(chunks, pieces)
-        peak = peak_of(runs, rank, recipe.pipeline, recipe.microbatches, recipe.group)
+        deferred = self._deferred() if chunks[-1].loss else None
+        peak = peak_of(runs, rank, recipe.pipeline, recipe.microbatches, recipe.group, deferred)
         single = {kind: pieces.resting.get((kind,), 0) for kind in (0, 1)}
         resting = sum(single[kind] for chunk in chunks for kind in chunk.layers)
         return Stage(
@@ -118,6 +119,16 @@ class Estimator:
                 if not chunk.embedding and self._copies_embedding():
                     dense += pieces.parameters["word_embedding"][0]
         return dense, expert
+
+    def _deferred(self) -> Deferred | None:
+        """What ``defer_embedding_wgrad_compute`` holds (tensor_parallel/layers.py, grad_output_buffer)."""
+        recipe = self.recipe
+        if not recipe.settings.get("defer_embedding_wgrad_compute") or recipe.pipeline == 1:
+            return None
+        tokens = recipe.run["seq_length"] * recipe.run["micro_batch_size"]
+        logits = tokens * recipe.run["vocab_size"] // recipe.settings["tensor_model_parallel_size"]
+        width = 2 if recipe.training.half else 4
+        return Deferred(logits * width + recipe.boundary, int(recipe.settings.get("wgrad_deferral_limit") or 0))
 
     def _copies_embedding(self) -> bool:
         """Whether the last stage has word embeddings of its own: tied weights, or MTP (language_module.py)."""
@@ -172,10 +183,11 @@ def torch_workspace(gpu: Gpu, products: dict[str, bool], setting: str | None = N
     """Bytes of torch's cuBLAS workspaces: one per handle, and the thread of backward has a handle of its own.
 
     ATen's parseChosenWorkspaceSize (aten/src/ATen/cuda/CublasHandlePool.cpp): what ``CUBLAS_WORKSPACE_CONFIG`` says as
-    ``:KiB:COUNT`` pairs, else 4096 KiB x 8 on capability 9 and later, 4096 KiB x 2 + 16 KiB x 8 before.
+    ``:KiB:COUNT`` pairs, else 4096 KiB x 8 on Hopper and 4096 KiB x 2 + 16 KiB x 8 on others (on Blackwell, too, in the
+    releases of torch that the measurements on GB200 ran; later ones have Hopper's). AMD's is 128 MiB on gfx94.
     """
     if not setting:
-        setting = ":4096:8" if gpu.capability >= (9, 0) else ":4096:2:16:8"
+        setting = {(9, 0): ":4096:8", (9, 4): ":4096:32"}.get(gpu.capability, ":4096:2:16:8")
     numbers = [int(part) for part in setting.strip(":").split(":")]
     size = sum(kib * count for kib, count in zip(numbers[::2], numbers[1::2], strict=True))
     return 1024 * size * sum(products.values())

@@ -27,12 +27,16 @@ _NOT_HERE: dict[str, object] = {
     "use_te_rng_tracker": False,
     "inference_rng_tracker": False,
     "defer_embedding_wgrad_compute": False,
+    "wgrad_deferral_limit": 0,
     "fine_grained_activation_offloading": False,
     "offload_modules": None,
     "moe_router_force_load_balancing": False,
     "perform_initialization": False,
     "use_cpu_initialization": False,
     "barrier_with_L1_time": False,
+    "test_mode": False,
+    # Another way to call the same kernels.
+    "use_transformer_engine_op_fuser": False,
 }
 
 

@@ -174,7 +174,7 @@ def predict(site: AdviseSite, options: AdviseOptions) -> Prediction:
     configured, choices = search(
         estimator, modules, is_valid, seconds=options.seconds, methods=() if options.only_configured else methods
     )
-    notes += [f"{name} is not read by Megatron-Core {mcore.version}" for name in _relevant(estimator.unread)]
+    notes += [f"{name} is not read by Megatron-Core {mcore.version}" for name in relevant(estimator.unread)]
     ranks = int(values.get("world_size") or 1)
     return Prediction(
         site,
@@ -259,8 +259,9 @@ _TELLING = (
 )  # fmt: skip
 
 
-def _relevant(names: list[str]) -> list[str]:
+def relevant(names: list[str]) -> list[str]:
+    """Those of some settings' names that have to do with memory."""
     return [name for name in names if any(part in name for part in _TELLING)]
 
 
-__all__ = ["AdviseOptions", "AdviseSite", "Prediction", "Unavailable", "predict"]
+__all__ = ["AdviseOptions", "AdviseSite", "Prediction", "Unavailable", "predict", "relevant"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from ...sources.errors import UsageError
@@ -14,6 +15,12 @@ _ALIASES: dict[str, str] = {
     "num_experts": "num_moe_experts",
     "norm_epsilon": "layernorm_epsilon",
     "encoder_seq_length": "seq_length",
+    "decoder_first_pipeline_num_layers": "num_layers_in_first_pipeline_stage",
+    "decoder_last_pipeline_num_layers": "num_layers_in_last_pipeline_stage",
+    "apply_layernorm_1p": "layernorm_zero_centered_gamma",
+    "fp8_format": "fp8",
+    "fp8_param_gather": "fp8_param",
+    "use_flash_attention": "use_flash_attn",
 }
 _NEGATED: dict[str, str] = {
     "disable_bias_linear": "add_bias_linear",
@@ -80,7 +87,7 @@ _TRAINING = (
 )
 
 #: Change neither what a model keeps nor where it runs.
-_WITHOUT_BYTES = frozenset({"tokenizer_type", "is_hybrid_model", "num_virtual_stages_per_pipeline_rank"})
+_WITHOUT_BYTES = frozenset({"tokenizer_type", "is_hybrid_model"})
 
 #: What the estimator does not model; a prediction with one of these says so.
 NOT_MODELLED: dict[str, str] = {
@@ -201,7 +208,9 @@ def _named(given: dict[str, Any]) -> dict[str, Any]:
         elif name == "use_flash_attn":
             values.setdefault("attention_backend", "flash" if value else None)
         elif name != "moe_router_load_balancing_type" or value != "sinkhorn":
-            values[_ALIASES.get(name, name)] = value
+            # YAML 1.1 reads 1e-4, without a point, as text.
+            is_number = isinstance(value, str) and re.fullmatch(r"[+-]?\d+(\.\d+)?[eE][+-]?\d+", value)
+            values[_ALIASES.get(name, name)] = float(value) if is_number else value
         else:
             # Sinkhorn's iteration ends when the numbers say so; it runs without gradients and keeps nothing.
             values[name] = "none"

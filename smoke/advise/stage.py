@@ -210,9 +210,28 @@ def run_of(chunk: Chunk, recompute: dict[str, Any], plain: Pieces, whole: Pieces
     return Run(kept, forward, backward, flops_forward + sum(piece.flops_backward for piece in stack), flops_forward)
 
 
-def peak_of(runs: Sequence[Run], rank: int, pipeline: int, microbatches: int, group: int | None = None) -> int:
+class Deferred(NamedTuple):
+    """Gradients of the output layer's weight that are put off until the pipeline drains.
+
+    Attributes:
+        held: bytes that each put-off micro-batch holds: the output layer's input and the logits' gradient.
+        limit: micro-batches at most; 0 is all of them.
+    """
+
+    held: int
+    limit: int
+
+
+def peak_of(
+    runs: Sequence[Run],
+    rank: int,
+    pipeline: int,
+    microbatches: int,
+    group: int | None = None,
+    deferred: Deferred | None = None,
+) -> int:
     """The most bytes of activations alive on a rank over its schedule; ``runs`` are its chunks'."""
-    alive, peak = 0, 0
+    alive, peak, held = 0, 0, 0
     for step in order(rank, pipeline, len(runs), microbatches, group):
         run = runs[step.chunk]
         if step.forward:
@@ -221,4 +240,7 @@ def peak_of(runs: Sequence[Run], rank: int, pipeline: int, microbatches: int, gr
         else:
             alive -= run.kept
             peak = max(peak, alive + run.backward)
+            if deferred and step.chunk == len(runs) - 1 and (not deferred.limit or held < deferred.limit):
+                held += 1
+                alive += deferred.held
     return peak
