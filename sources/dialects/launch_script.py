@@ -20,9 +20,10 @@ from ..shell import makefile, sourced
 from ..shell.flags import BOOLEANS, REMOVED, SWITCHES, Flag, Line, Word, is_recompute, settings_of, take_apart, text_of
 from ..shell.hidden import Hidden
 from ..shell.overrides import Override, override, parse
+from ..shell.printed import shows
 from ..shell.sourced import Script
 from ..shell.syntax import Event
-from ..shell.variables import Field, split
+from ..shell.variables import Field, split, together
 from ..shell.words import Command, commands
 from ..suggest import nearest
 from . import Given, Reading, load, of_program, places, rejected
@@ -34,15 +35,33 @@ _COMMENT_LINES = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
 #: What a script must hold before anything of it is looked at closely.
 _INTERESTING = re.compile(
-    rf"--\"?(?:[\w-]{{0,40}}{WORD}\b|[\w-]{{0,40}}{WORD}_|{spelled((*WORDLESS, *REMOVED))}|{NEARLY})"
-    rf"|[\w.]\.(?:{WORD}_\w+|{NEARLY}|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
+    rf"--\"?(?:[\w-]{{0,40}}{WORD}(?:\b|_|[gmn][_-])|{spelled((*WORDLESS, *REMOVED))}|{NEARLY})"
+    rf"|[\w.]\.(?:{WORD}[gmn]?_\w+|{NEARLY}|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
     rf"|[{{,]\s*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})\s*:"
 )
 
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each command with recompute settings, one for each mapping that its overrides reach into."""
-    return Reading(list(read_commands(document, reader, document.text)), [])
+    sites = list(read_commands(document, reader, document.text))
+    if "\r\n" in document.text and os.linesep == "\n":  # elsewhere a checkout may have put them there
+        sites = [_with_returns(site, document) for site in sites]
+    return Reading(sites, [])
+
+
+def _with_returns(site: Site, document: Document) -> Site:
+    """The site of a command whose lines end in carriage returns, which Bash takes for parts of its words."""
+    lines = document.text.split("\n")
+    for setting in site.settings.values():
+        line = lines[setting.key.line - 1] if setting.key.path == document.path else ""
+        if line.endswith("\r") and " #" not in line:
+            message = "the line ends in a carriage return, which Bash gives to the program with its last word"
+            help = "end the lines of the script in a line feed alone, as dos2unix does"
+            source = "Bash manual, 2 Definitions: blank and newline"
+            return site._replace(
+                rejected=(*site.rejected, rejected("framework-rule", setting, message, source=source, help=help))
+            )
+    return site
 
 
 def read_commands(document: Document, reader: Reader, whole: str, *, is_text: bool = False) -> Iterable[Site]:
@@ -55,7 +74,8 @@ def read_commands(document: Document, reader: Reader, whole: str, *, is_text: bo
         is_text: whether it may as well be a sentence.
     """
     script = _parsed(document, reader)
-    place, hidden = _places(script), Hidden(script.events)
+    place = _places(script)
+    hidden = Hidden(script.events, script.text, lambda source: shows(source, document.path, reader))
     shown = _COMMENT_LINES.sub("", script.text if whole is document.text else script.text + whole)
     absent = frozenset(name for name in NEEDED if not re.search(spelled((name,)), shown))
     sites: list[Site] = []
@@ -149,6 +169,9 @@ def _word(field: Field, place: Callable[[int, int], Span]) -> Word:
 def _spread(fields: Iterable[Field], modules: Iterable[str]) -> list[Field]:
     """The words of a command, those that are command lines themselves taken apart; none behind ``;`` or ``&&``."""
     found: list[Field] = []
+    fields = list(fields)
+    if fields and fields[0].text == "eval" and any(_QUOTE.search(field.shape) for field in fields):
+        return [fields[0], *split(together(fields[1:]))]
     for field in fields:
         shape = field.shape
         parts = split(field) if _BLANK.search(shape) and _INTERESTING.search(shape) and _is_line(shape) else []
@@ -160,6 +183,7 @@ def _spread(fields: Iterable[Field], modules: Iterable[str]) -> list[Field]:
 
 
 _BLANK = re.compile(r"\s")
+_QUOTE = re.compile(r"['\"]")
 #: One override with blanks in its list, as opposed to several words in one pair of quotes.
 _ONE_OVERRIDE = re.compile(r"[+~]*[\w@/.-]+=")
 _ANOTHER = re.compile(r"\s['\"\\]*(?:--[A-Za-z]|[+~]*[A-Za-z_][\w@/-]*(?:\.[\w@/-]+)+=)")
@@ -200,7 +224,7 @@ def _takes(flag: Flag, modules: Iterable[str], *, listed: bool) -> bool:
     name = flag.name if flag.name in RECOMPUTE_FLAGS else nearest(flag.name, sorted(RECOMPUTE_FLAGS)) or flag.name
     if name == "recompute_modules":
         known = [word for word in flag.values if word.text is None or nearest(word.text, modules)]
-        if listed or 2 * len(known) >= len(flag.values):
+        if listed or 2 * len(known) >= len(flag.values) or (len(words) == 1 and _LITERAL.fullmatch(words[0])):
             return True
         return all(_NAME.fullmatch(word) and not _PROSE.fullmatch(word) for word in words)
     if name in SWITCHES:
@@ -209,6 +233,8 @@ def _takes(flag: Flag, modules: Iterable[str], *, listed: bool) -> bool:
 
 
 _NAME = re.compile(r"[A-Za-z]\w*")
+#: A list as Python has it, which is what Primus takes.
+_LITERAL = re.compile(r"\[['\"\w, ]*\]")
 #: Words of sentences about flags; a module that is called so would be a strange one.
 _PROSE = re.compile(
     r"(?i)an?|all|also|and|any|are|as|at|be|beside|both|but|by|can|cannot|do|does|either|expects|flags?|for|from|has|if|in"

@@ -162,6 +162,16 @@ def site(given: Given, reader: Reader) -> Site:
     if ids is None or ids.value is None:
         return made
     wrong = _layer_ids(ids, made) if ids.value is not UNKNOWN else []
+    if made.effective.get("recompute_granularity") == "full" and made.effective.get("recompute_modules"):
+        modules = given.settings["recompute_modules"]
+        if modules.value is not UNKNOWN:
+            reason = 'is ignored: recompute_granularity is "full"'
+            made = made._replace(
+                ignored=(
+                    *made.ignored,
+                    ignored("modules-ignored", modules, reason, source=_PATCH, help="delete recompute_modules"),
+                )
+            )
     # Megatron-Core's checks see no granularity then; one that is none, both reject
     hidden = ["recompute_method", "recompute_num_layers"]
     if made.effective.get("recompute_granularity") in (*_GRANULARITIES, UNKNOWN):

@@ -240,21 +240,59 @@ def _split(pieces: tuple[Piece, ...]) -> Iterator[tuple[bool, Piece]]:
                 yield text[at].isspace(), Piece(text[at:end], start + at, start + end)
 
 
+#: A blank, a quote with what escapes it, or what stands between these.
+_PART = re.compile(r"(?P<blank>\s+)|\\*(?P<quote>['\"])|\\+|[^\s'\"\\]+")
+
+
 def split(field: Field) -> list[Field]:
-    """The words inside a word, as ``eval`` or ``bash -c`` would see them; quotes around each are taken off."""
+    """The words inside a word, as ``eval`` or ``bash -c`` would see them.
+
+    Quotes keep blanks inside them, and are taken off; where one is not closed, as in a sentence, none of them does.
+    """
+    found = _cut(field, keeping=True)
+    if found is None:
+        found = _cut(field, keeping=False) or []
+    return [Field(tuple(pieces), field.expanded) for pieces in found if _is_word(pieces)]
+
+
+def together(fields: list[Field]) -> Field:
+    """Words as one, with blanks between them, as ``eval`` takes them."""
+    pieces = [piece for field in fields for piece in (*field.pieces, Piece(" ", field.end, field.end + 1))]
+    return Field(tuple(pieces), any(field.expanded for field in fields))
+
+
+def _is_word(pieces: list[Piece]) -> bool:
+    return any(piece.text is None or piece.text.strip("\\") for piece in pieces)
+
+
+def _cut(field: Field, *, keeping: bool) -> list[list[Piece]] | None:
+    """The pieces of each word inside one; None where ``keeping`` blanks between quotes leaves a quote open."""
     found: list[list[Piece]] = [[]]
-    for blank, piece in _split(field.pieces):
-        if blank:
-            found.append([])
-            if len(found) > MAX_WORDS:
-                raise TooMuch(f"has a command of more than {MAX_WORDS:,} words")
+    within = ""
+    for piece in field.pieces:
+        if piece.text is None:
+            found[-1].append(piece)
             continue
-        text = piece.text
-        if text is not None:
-            left = len(text) - len(text.lstrip("'\"\\"))
-            right = len(text.rstrip("'\"\\"))
-            piece = Piece(text[left:right], piece.start + left, piece.start + right) if left < right else piece
-            if text.strip("'\"\\") == "":
-                continue
-        found[-1].append(piece)
-    return [Field(tuple(pieces), field.expanded) for pieces in found if pieces]
+        for part in _PART.finditer(piece.text):
+            quote = part["quote"]
+            if quote and quote == (within or quote):
+                within = "" if within else quote
+            elif part["blank"] and not (keeping and within):
+                found.append([])
+                if len(found) > MAX_WORDS:
+                    raise TooMuch(f"has a command of more than {MAX_WORDS:,} words")
+            else:
+                found[-1].append(Piece(part[0], piece.start + part.start(), piece.start + part.end()))
+    return None if keeping and within else [_joined(pieces) for pieces in found]
+
+
+def _joined(pieces: list[Piece]) -> list[Piece]:
+    """The pieces, those that follow each other in the script as one."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        last = joined[-1] if joined else None
+        if last is not None and last.text is not None and piece.text is not None and last.end == piece.start:
+            joined[-1] = Piece(last.text + piece.text, last.start, piece.end)
+        else:
+            joined.append(piece)
+    return joined

@@ -141,10 +141,24 @@ class TestWhatNothingNames:
     def test_may_come_from_elsewhere(self, lint, script: str) -> None:
         assert lint({"run.sh": script.replace("{}", HALF)}) == []
 
+    @pytest.mark.parametrize(
+        ("model", "found"),
+        [("return '--num-layers 4'", ["RCL104"]), ("return '--recompute-num-layers 1'", []), ("", [])],
+    )
+    def test_what_miles_prints_of_a_model_can_be_read(self, lint, model: str, found: list[str]) -> None:
+        program = "miles/utils/external_utils/model_args_utils.py"
+        script = f'LINE="$(X=1 python3 "$ROOT/{program}" "small")" || exit 1\nread -ra MODEL_ARGS <<< "$LINE"\n'
+        files = {"examples/a/run.sh": f"{script}python t.py ${{MODEL_ARGS[@]}} {HALF}\n", ".git/x": ""}
+        if model:
+            files |= {program: "print()\n", "scripts/models/small.py": f"def model_args(): {model}\n"}
+        assert [code for *_, code in lint(files, ["examples/a/run.sh"])] == found
+
     def test_another_parser_may_have_defaults(self, lint) -> None:
         script = f"if [ $A ]; then O=--a; fi\npython t.py $O {HALF}\n"
         assert codes(lint({"t.py": "import mindspeed\n", "run.sh": script})) == [("run.sh", 2, "RCL104")]
         assert lint({"run.sh": script.replace("full", "full --recompute-in-advance")}) == []
+        beside = script.replace("full", "full --recompute-activation-function --recompute-norm-num-layers 2")
+        assert codes(lint({"t.py": "import mindspeed\n", "run.sh": beside})) == [("run.sh", 2, "RCL104")]
         assert lint({"megatron/arguments.py": "import argparse\n", ".git/x": "", "run.sh": script}) == []
 
 

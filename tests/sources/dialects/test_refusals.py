@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from recompute_lint.hooks.engine import Linter
+from recompute_lint.hooks.options import Configurations
+
 from .test_yaml_dialects import MCORE, codes
 
 SWIFT = "model: m\ntuner_type: lora\n"
@@ -39,10 +42,65 @@ def test_ms_swift(lint, text: str, expected: list[str]) -> None:
         ("--recompute-granularity selective --recompute-modules $MODULES", []),
         ("--recompute-activations", []),
         ("--recompute-activations true", ["RCL111"]),
+        ("--recompute-gran selective", ["RCL111"]),
+        ("--no-recompute-activations", ["RCL111"]),
+        ("--recompute-method unifrom", ["RCL102"]),
+        ("--recompute-granularity selective --recompute-modules=core_attn mlp", ["RCL111"]),
+        ("--recompute-granularity selective --recompute-modules=core_attn --recompute-modules core_attn layernorm", []),
+        ("--recompute-granularity selective --recompute-modules=core_attn > log", []),
+        ("--checkpoint-activations", ["RCL208"]),
     ],
 )
 def test_megatron_lm_flags(lint, flags: str, expected: list[str]) -> None:
     assert found(lint, "a.sh", f"{MEGATRON}{flags}\n") == expected
+
+
+def test_the_old_switch_ends_megatron_lm(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for program, severity in ((MEGATRON, "error"), ("python $SCRIPT ", "warning")):
+        report = Linter(Configurations(MCORE, isolated=True)).run(
+            ["a.sh"], {"a.sh": f"{program}--checkpoint-activations".encode()}
+        )
+        assert [(one.code, one.severity) for one in report.diagnostics] == [("RCL208", severity)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("{} \\\r\n  --recompute-granularity selective\r\n", ["RCL111"]),
+        ("{} \\\n  --recompute-granularity selective\r\n", ["RCL111"]),
+        ("{} --recompute-granularity selective # so\r\n", []),
+        ("{} --recompute-granularity selective\necho\r\n", []),
+    ],
+)
+def test_carriage_returns_are_parts_of_words(lint, lines: str, expected: list[str]) -> None:
+    assert found(lint, "a.sh", lines.format(MEGATRON.strip())) == expected
+
+
+RAY = (
+    "MODEL_ARGS=(--num-layers 4 --hidden-size 8 --num-attention-heads 1)\n"
+    "ray job submit -- python3 train.py --actor-num-nodes 1 --hf-checkpoint /m ${{MODEL_ARGS[@]}} {}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("flags", "slime", "miles", "neither"),
+    [
+        ("--recompute-granularity selective", [], [], []),
+        ("--recompute_granularity selective", ["RCL209"], ["RCL111"], []),
+        ("--recompute-gran full", ["RCL209"], ["RCL111"], []),
+        ("--no-recompute-activations", ["RCL209"], ["RCL111"], []),
+        ("--recompute-granularity selective --recompute-modules", ["RCL111"], ["RCL111"], []),
+        # the model is what the arguments say
+        ("--recompute-granularity selective --recompute-modules moe_act", ["RCL107"], ["RCL107"], []),
+        ("--recompute-granularity selective --recompute-modules moe_act --custom-config-path a.yaml", [], [], []),
+        ('--recompute-granularity selective --recompute-modules moe_act "$@"', [], [], []),
+    ],
+)
+def test_slime_and_miles(lint, flags: str, slime: list[str], miles: list[str], neither: list[str]) -> None:
+    for name, expected in (("slime", slime), ("miles", miles), ("other", neither)):
+        files = {f"{name}/scripts/run.sh": RAY.format(flags), f"{name}/{name}/utils/arguments.py": ""}
+        assert [code for *_, code in lint(files, paths=[f"{name}/scripts"], **MCORE)] == expected, name
 
 
 @pytest.mark.parametrize(

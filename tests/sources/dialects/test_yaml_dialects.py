@@ -134,6 +134,8 @@ class TestPrimus:
             ("recompute_granularity: fulle\nrecompute_layer_ids: [0]", [(7, "RCL101")]),
             ("recompute_granularity: full\nrecompute_method: block\nrecompute_layer_ids: [0]", [(8, "RCL111")]),
             ("recompute_granularity: full\nrecompute_layer_ids: []", [(8, "RCL111")]),
+            ("recompute_granularity: full\nrecompute_layer_ids: [0]\nrecompute_modules: [mlp]", [(9, "RCL201")]),
+            ("recompute_granularity: full\nrecompute_layer_ids: [0]\nrecompute_modules: []", []),
             ("recompute_granularity: selective\nrecompute_method: block", [(8, "RCL111")]),
         ],
     )
