@@ -207,3 +207,15 @@ def test_a_file_named_by_a_glob_is_no_option(command, name):
     result = command("check", "--output-format", "concise", *options, name, files={name: TYPO})
     assert result.out.startswith(f"{name}:5:25: RCL106 ") or name.endswith(".sh")
     assert result.code != 2 and "usage" not in result.out + result.err
+
+
+def test_the_manifest(checkout):
+    """pre-commit takes it, and the smoke hook installs what the extra has instead of a list of its own."""
+    manifest = pytest.importorskip("pre_commit.clientlib").load_manifest
+    hooks = {hook["id"]: hook for hook in manifest(str(checkout / ".pre-commit-hooks.yaml"))}
+    assert hooks.keys() == {"recompute-lint", "recompute-lint-files", "recompute-lint-smoke"}
+    assert hooks["recompute-lint-smoke"]["additional_dependencies"] == [".[smoke]"]
+    assert not hooks["recompute-lint"]["pass_filenames"]
+    for name in ("recipes/a.yaml", "requirements/gpu.txt", "requirements.txt", "uv.lock", "a/pyproject.toml"):
+        assert re.search(hooks["recompute-lint"]["files"], name), name
+    assert not re.search(hooks["recompute-lint"]["files"], "notes.txt")
