@@ -118,10 +118,7 @@ def judged(
     """
     sources = {mutant.file: (ROOT / mutant.file).read_bytes() for mutant in chosen}
     without_effect = equivalent()
-    tests = {
-        mutant: known.of(mutant.file, sources[mutant.file], statement(sources[mutant.file], mutant.line), mutant.line)
-        for mutant in chosen
-    }
+    tests = {mutant: tests_of(mutant, sources[mutant.file], known) for mutant in chosen}
     free: Queue[Runner] = Queue()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         runners = list(pool.map(Runner, [Path(folder, str(number)) for number in range(jobs)]))
