@@ -44,6 +44,8 @@ BOUNDS: dict[str, tuple[str, str, int, str, Callable[[int], str]]] = {
     "has recompute settings in more than 4 branches": (
         "shell.words", "_MAX_BRANCHES", 4, "a.sh",
         lambda n: "".join(f"if [ $A{i} ]; then X='{FLAG}'; fi\n" for i in range(n)) + "python t.py $X\n"),
+    "takes more than 12 steps to follow": (
+        "shell.words", "MAX_STEPS", 12, "a.sh", lambda n: "Y=\nX=$Y\n" + f"python t.py {FLAG} $X\n" * (n - 2)),
     "has a command of more than 12 words": (
         "shell.words", "MAX_WORDS", 12, "a.sh", lambda n: f"X='a b c'\npython t.py $X {FLAG} {'x ' * (n - 7)}\n"),
     "has a command of more than 8 words": (
