@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ..lint_rules.registry import RULES
 from ..schemas.reading import read
 from ..sources.dialects import NAMES as DIALECTS
-from ..sources.errors import UsageError
+from ..sources.errors import UsageError, shown
 from ..sources.projects import upwards
 from ..sources.suggest import nearest
 from ..sources.text import reason_of
@@ -90,8 +90,8 @@ def codes(values: Any, where: str) -> tuple[str, ...]:
             code = "RCL"
         if not isinstance(code, str) or not code or not any(known.startswith(code) for known in RULES):
             close = nearest(str(value), [*RULES, *names])
-            hint = f"; did you mean {close}?" if close else "; 'recompute-lint explain' lists the rules"
-            raise UsageError(f"{where}: {value!r} is not a rule's code, the beginning of one, or a name{hint}")
+            hint = f"; did you mean {close}?" if close else "; recompute-lint explain lists the rules"
+            raise UsageError(f"{where}: {shown(value)} is not a rule's code, the beginning of one, or a name{hint}")
         found.append(code)
     return tuple(found)
 
@@ -105,7 +105,7 @@ def dialect(value: str, where: str) -> str:
     if value and value not in DIALECTS:
         close = nearest(value, DIALECTS)
         hint = f"did you mean {close}?" if close else f"known are {', '.join(DIALECTS)}"
-        raise UsageError(f"{where}: {value!r} is not a dialect; {hint}")
+        raise UsageError(f"{where}: {shown(value)} is not a dialect; {hint}")
     return value
 
 
@@ -118,7 +118,7 @@ def release(value: str, where: str) -> str:
     import re
 
     if not re.fullmatch(r"v?\d+(?:\.\d+)*(?:[-_.]?(?:a|b|rc|post|dev)\.?\d*)*(?:\+[\w.]+)?", value):
-        raise UsageError(f"{where}: {value!r} is not a version; write one such as 2.6.0")
+        raise UsageError(f"{where}: {shown(value)} is not a version; write one such as 2.6.0")
     return value
 
 
@@ -257,10 +257,10 @@ def from_table(table: dict[str, Any], path: str) -> Options:
             close = nearest(key, KEYS)
             if key == "tool" and isinstance(value, dict):
                 raise UsageError(
-                    f"{path}: unknown key 'tool': only pyproject.toml has [tool.recompute-lint]; "
+                    f"{path}: unknown key tool: only pyproject.toml has [tool.recompute-lint]; "
                     "write its keys at the top here"
                 )
-            raise UsageError(f"{path}: unknown key {key!r}" + (f"; did you mean {close!r}?" if close else ""))
+            raise UsageError(f"{path}: unknown key {key}" + (f"; did you mean {close}?" if close else ""))
         where = f"{path}: {key}"
         if key in _STRINGS:
             if not isinstance(value, str):

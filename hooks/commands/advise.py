@@ -15,6 +15,7 @@ from ...smoke.advise.gpus import GPUS
 from ...smoke.advise.predict import AdviseOptions, AdviseSite
 from ...smoke.advise.words import Target
 from ...smoke.request import GIB
+from ...sources.errors import shown
 from ...sources.model import UNKNOWN, Site
 from ..stated import check_facts
 from .common import UsageError, add_configuration_options, fail
@@ -97,7 +98,7 @@ def _bytes(text: str, option: str) -> int:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", text.strip())
     unit = _UNITS.get(match[2].upper() or "GB") if match else None
     if match is None or unit is None:
-        raise UsageError(f"{option}: {text!r} is not a size; write 80GB or 79.6GiB")
+        raise UsageError(f"{option}: {shown(text)} is not a size; write 80GB or 79.6GiB")
     return int(float(match[1]) * unit)
 
 

@@ -404,11 +404,11 @@ def test_per_file_ignores(command):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("ignor = []\n", "did you mean 'ignore'?"),
+        ("ignor = []\n", "did you mean ignore?"),
         ("ignore = 'RCL106'\n", "must be a list of strings"),
-        ("ignore = ['RCL77']\n", "'RCL77' is not a rule's code"),
+        ("ignore = ['RCL77']\n", '"RCL77" is not a rule\'s code'),
         ("mcore = 1\n", "must be a string"),
-        ("dialect = 'hydra'\n", "'hydra' is not a dialect"),
+        ("dialect = 'hydra'\n", '"hydra" is not a dialect'),
         ("per-file-ignores = []\n", "must be a table"),
         ("[[[\n", "invalid TOML"),
         (b"\xff", "invalid TOML"),

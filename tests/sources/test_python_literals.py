@@ -108,6 +108,11 @@ FINE = {
         f'from megatron.bridge import TransformerConfig\nTransformerConfig({SIZES}recompute_granularity="full")'
     ),
     "unpacked": f'{CORE}TransformerConfig({SIZES}recompute_granularity="full", **more)',
+    "changed in a branch": (
+        'c.recompute_granularity = "full"\nc.recompute_modules = ["mlp"]\nif a:\n    c.recompute_modules = None\n'
+        "c.recompute_num_layers = 1"
+    ),
+    "a job without a base": 'class J:\n    recompute_granularity = "ful"',
     "a tuple of targets": 'c.recompute_granularity, c.recompute_method = "full", "block"',
 }
 
