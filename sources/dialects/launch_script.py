@@ -35,8 +35,8 @@ _COMMENT_LINES = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
 #: What a script must hold before anything of it is looked at closely.
 _INTERESTING = re.compile(
-    rf"--\"?(?:[\w-]{{0,40}}{WORD}(?:\b|_|[gmn][_-])|{spelled((*WORDLESS, *REMOVED))}|{NEARLY})"
-    rf"|[\w.]\.(?:{WORD}[gmn]?_\w+|{NEARLY}|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
+    rf"--\"?(?:[\w-]{{0,40}}{WORD}(?:\b|[_gmn])|{spelled((*WORDLESS, *REMOVED))}|{NEARLY})"
+    rf"|[\w.]\.(?:{WORD}[_gmn]\w+|{NEARLY}|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
     rf"|[{{,]\s*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})\s*:"
 )
 
