@@ -46,6 +46,8 @@ class Part(NamedTuple):
     sites: int
     #: The releases that they were linted against; see :class:`Report`.
     linted_against: list[str]
+    #: What speaks against one of these; see :class:`Report`.
+    doubts: list[str]
     #: What each file with a site was read as, where that is asked for.
     read_as: list[str]
     #: The recompute settings that were not read.
@@ -203,6 +205,7 @@ class Linter:
         found: list[Raw] = []
         sites = 0
         linted_against: dict[str, None] = {}
+        doubts: dict[str, None] = {}
         unread: list[Unread] = []
         read: list[str] = []
         contents: dict[str, bytes] = {}
@@ -214,6 +217,7 @@ class Linter:
             found.extend(part.found)
             sites += part.sites
             linted_against.update(dict.fromkeys(part.linted_against))
+            doubts.update(dict.fromkeys(part.doubts))
             if verbose is not None:
                 for line in part.read_as:
                     verbose(line)
@@ -222,7 +226,11 @@ class Linter:
                     verbose(f"{path}:{line}: a recompute setting {reason}{advice}")
         report = self._reporter.report(found, paths, {**contents, **given})
         return report._replace(
-            sites=sites, linted_against=tuple(linted_against), unread=tuple(unread), read=tuple(read)
+            sites=sites,
+            linted_against=tuple(linted_against),
+            doubts=tuple(doubts),
+            unread=tuple(unread),
+            read=tuple(read),
         )
 
     def _parts(self, paths: list[str], given: Mapping[str, bytes]) -> Iterable[Part]:
@@ -252,6 +260,7 @@ class Linter:
         found: list[Raw] = []
         read_as: list[str] = []
         linted_against: dict[str, None] = {}
+        doubts: dict[str, None] = {}
         unread: list[Unread] = []
         read: list[str] = []
         contents: dict[str, bytes] = {}
@@ -272,13 +281,14 @@ class Linter:
                 if sites or content.text is not None:
                     choice = self.contract(path)
                     linted_against[f"megatron-core {choice.contract.version}: {choice.reason}"] = None
+                    doubts.update(dict.fromkeys(choice.doubts))
                 for home in {raw.finding.span.path for raw in raws if raw.finding.fix is not None}:
                     own = self._linted
                     document = own if own is not None and own.path == home else self._reader.document(home)
                     _note(contents, home, document.content)
             found.extend(raws[:_MOST_FINDINGS])
             found.extend(Raw(path, problem.span, problem) for problem in problems)
-        return Part(found, count, list(linted_against), read_as, unread, read, contents)
+        return Part(found, count, list(linted_against), list(doubts), read_as, unread, read, contents)
 
     def _examine(self, path: str, data: bytes | None, found: list[Raw]) -> Content:
         """Append to ``found`` what there is to find in a file."""

@@ -50,7 +50,7 @@ def check_release(requested: str, by: str) -> None:
     Raises:
         UsageError, store.UnknownRelease: it is neither a release known, nor ``installed``, nor a source tree.
     """
-    if requested in ("", "installed") or store.released(requested) is not None:
+    if requested in ("", "installed") or store.released(requested) or store.newest_in(requested):
         return
     if os.path.isdir(requested):
         above = (requested, os.path.join(requested, ".."), os.path.join(requested, "..", ".."))

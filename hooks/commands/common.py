@@ -26,7 +26,9 @@ def add_contract_options(parser: argparse.ArgumentParser) -> None:
     """Options that say what the files are linted against."""
     group = parser.add_argument_group("what is valid")
     group.add_argument(
-        "--mcore", metavar="VERSION", help="the megatron-core in use: a release, a source tree, or 'installed'"
+        "--mcore",
+        metavar="VERSION",
+        help="the megatron-core in use: a release, a series (0.16: its newest), a source tree, or 'installed'",
     )
     group.add_argument("--te", metavar="VERSION", help="the Transformer Engine in use")
     group.add_argument(

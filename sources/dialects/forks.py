@@ -21,6 +21,7 @@ from ..keys import RECOMPUTE_FLAGS
 from ..projects import upwards
 from ..reader import Reader
 from ..suggest import nearest
+from .megatron_parser import is_opposite, whole_names
 
 _PARSER = os.path.join("megatron", "arguments.py")
 _PATCHED = re.compile(r"^\s*(?:import|from)\s+mindspeed", re.MULTILINE)
@@ -69,7 +70,8 @@ def is_patched(reader: Reader, path: str, flags: Iterable[str]) -> bool:
 def has_others(flags: Iterable[str]) -> bool:
     """Whether one of some recompute flags is neither Megatron-LM's, nor nearly, nor one that leaves those alone."""
     known = sorted(RECOMPUTE_FLAGS)
-    return any(name not in known and name not in BESIDE and nearest(name, known, _TOLERANCE) is None for name in flags)
+    strange = (name for name in flags if name not in known and not (whole_names(name) or is_opposite(name)))
+    return any(name not in BESIDE and nearest(name, known, _TOLERANCE) is None for name in strange)
 
 
 def takes_old_switch(reader: Reader, path: str) -> bool:
