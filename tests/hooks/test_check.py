@@ -264,11 +264,16 @@ def test_walks_as_ruff_does(command):
         "node_modules/g.yaml",
         "h.txt",
         ".i.yaml",
+        ".github/workflows/j.yml",
     ]
     files = dict.fromkeys(names, TYPO)
     files["env/pyvenv.cfg"] = ""
     found = json.loads(check(command, ".", files=files).out)
-    assert [os.path.relpath(entry["filename"]) for entry in found] == ["a.yaml", "b/c.yml"]
+    assert [os.path.relpath(entry["filename"]) for entry in found] == [
+        ".github/workflows/j.yml",
+        "a.yaml",
+        "b/c.yml",
+    ]
 
 
 def test_gitignore(command, tmp_path):
