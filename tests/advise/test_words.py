@@ -5,9 +5,10 @@ import json
 import pytest
 
 from recompute_lint.hooks.cli import main
-from recompute_lint.hooks.commands.advise import _bytes, _target
+from recompute_lint.hooks.commands.advise import _target
 from recompute_lint.hooks.engine import Linter
 from recompute_lint.hooks.options import Configurations, UsageError
+from recompute_lint.hooks.options import size as size_of
 from recompute_lint.smoke.advise import words
 
 from .conftest import LLAMA, full, selective
@@ -102,13 +103,13 @@ def test_a_diff_lints_clean(tmp_path, lint, text, choice):
     ("text", "size"), [("80GB", 80 * 10**9), ("79.5 GiB", int(79.5 * 2**30)), ("141", 141 * 10**9)]
 )
 def test_sizes(text, size):
-    assert _bytes(text, "--gpu-memory") == size
+    assert size_of(text, "--gpu-memory") == size
 
 
 @pytest.mark.parametrize("text", ["", "much", "80 parsecs", "-1GB"])
 def test_what_is_no_size(text):
     with pytest.raises(UsageError, match="is not a size"):
-        _bytes(text, "--gpu-memory")
+        size_of(text, "--gpu-memory")
 
 
 def test_missing_sizes_are_asked_for_by_name(tmp_path, capsys, found):

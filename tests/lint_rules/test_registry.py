@@ -20,6 +20,7 @@ FUNCTIONS = {
     "python": ("check",),
     "lists": ("concerns", "check", "check_comments"),
     "comments": ("report",),
+    "memory": ("report",),
     "reading": (),
 }
 
