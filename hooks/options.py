@@ -1,6 +1,7 @@
 """What a run is told to do, from the command line and from configuration files."""
 
 import os
+import re
 from typing import Any, NamedTuple
 
 from ..lint_rules.registry import RULES
@@ -216,28 +217,52 @@ def _read(path: str) -> Options | None:
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {reason_of(error)}") from None
     in_pyproject = os.path.basename(path) == "pyproject.toml"
-    if in_pyproject and b"recompute-lint" not in data:
+    if in_pyproject and not re.search(rb"(?i)recompute[\W_]?lint", data):
         return None
     try:
         import tomllib
     except ImportError:  # Python 3.10
         import tomli as tomllib  # type: ignore[no-redef]
     try:
-        table = tomllib.loads(data.decode("utf-8"))
+        document = tomllib.loads(data.decode("utf-8"))
     except RecursionError:
         raise UsageError(f"{path}: invalid TOML: it is nested too deeply") from None
     except (ValueError, MemoryError) as error:  # a number of thousands of digits is a plain ValueError
         raise UsageError(f"{path}: invalid TOML: {error}") from None
+    table: Any = document
     if in_pyproject:
-        tools = table.get("tool", {})
+        tools = document.get("tool", {})
         if not isinstance(tools, dict):
             raise UsageError(f"{path}: tool must be a table: write [tool.recompute-lint]")
         table = tools.get("recompute-lint")
         if table is None:
+            _check_tables(document, path)
             return None
         if not isinstance(table, dict):
             raise UsageError(f"{path}: tool.recompute-lint must be a table")
     return from_table(table, path)
+
+
+def _check_named(key: str, value: str, where: str) -> None:
+    """Check what a key names, also where no file turns out to need it."""
+    if not value or key not in ("mcore", "model"):
+        return
+    from .stated import check_model, check_release
+
+    (check_release if key == "mcore" else check_model)(value, where)
+
+
+def _check_tables(document: dict[str, Any], path: str) -> None:
+    """Check that no table of a pyproject.toml without ours is meant for it.
+
+    Raises:
+        UsageError: one is.
+    """
+    ours = "recompute-lint"
+    for place, tables in (("tool.", document.get("tool", {})), ("", document)):
+        for name in tables:
+            if isinstance(tables[name], dict) and re.sub(r"[\W_]", "", name).lower() == "recomputelint":
+                raise UsageError(f"{path}: unknown table [{place}{name}]; did you mean [tool.{ours}]?")
 
 
 def from_table(table: dict[str, Any], path: str) -> Options:
@@ -245,11 +270,17 @@ def from_table(table: dict[str, Any], path: str) -> Options:
 
     Raises:
         UsageError: a key is unknown, or a value of the wrong kind.
+        UnknownRelease: there is no contract for the release that is asked for.
     """
     values: dict[str, Any] = {"root": os.path.dirname(os.path.abspath(path))}
     for key, value in table.items():
         if key not in KEYS:
             close = nearest(key, KEYS)
+            if key == "tool" and isinstance(value, dict):
+                raise UsageError(
+                    f"{path}: unknown key 'tool': only pyproject.toml has [tool.recompute-lint]; "
+                    "write its keys at the top here"
+                )
             raise UsageError(f"{path}: unknown key {key!r}" + (f"; did you mean {close!r}?" if close else ""))
         where = f"{path}: {key}"
         if key in _STRINGS:
@@ -262,9 +293,10 @@ def from_table(table: dict[str, Any], path: str) -> Options:
             if key == "mcore":
                 values["mcore_by"] = os.path.basename(path)
             if (key in ("model", "baseline") and value) or (
-                key == "mcore" and os.path.isdir(os.path.join(values["root"], value))
+                key == "mcore" and value and os.path.isdir(os.path.join(values["root"], value))
             ):
                 values[key] = os.path.join(values["root"], value)
+            _check_named(key, values[key], where)
         elif key in _SWITCHES:
             if not isinstance(value, bool):
                 raise UsageError(f"{where} must be true or false")
@@ -272,7 +304,10 @@ def from_table(table: dict[str, Any], path: str) -> Options:
         elif key == "facts":
             if not isinstance(value, dict) or not all(name.isidentifier() for name in value):
                 raise UsageError(f"{where} must be a table of TransformerConfig's fields")
+            from .stated import check_facts
+
             values[key] = tuple(value.items())
+            check_facts(values[key], where)
         elif key == "per-file-ignores":
             lists = value.values() if isinstance(value, dict) else [None]
             if not all(isinstance(item, list) and all(isinstance(code, str) for code in item) for item in lists):

@@ -13,10 +13,6 @@ from ..sources.model import UNKNOWN, Site
 from . import registry
 from .finding import Finding
 
-_UNKNOWN_MODULE = registry.find("unknown-module").code
-_MISSPELLED_KEY = registry.find("misspelled-key").code
-_INVALID_METHOD = registry.find("invalid-method").code
-
 
 def check(site: Site, contract: Contract, te: str | None = None) -> Iterator[Finding]:
     """Yield every finding of ``site`` under ``contract``.
@@ -57,9 +53,9 @@ def _findings(site: Site, contract: Contract, te: str | None) -> Iterator[Findin
     for guard in parser.violations(_known(site, parser, judged)):
         if guard.field not in judged:  # a parser stops at the first
             judged.add(guard.field)
-            yield from registry.load(guard.code).report(site, guard, parser)
+            yield from registry.load(guard.rule).report(site, guard, parser)
     for guard in _violations(site, contract, judged, te):
-        yield from registry.load(guard.code).report(site, guard, contract)
+        yield from registry.load(guard.rule).report(site, guard, contract)
     of_rules = (finding for rule in _on("site") for finding in rule.check(site, contract))
     for finding in (*site.ignored, *of_rules):
         if not any(setting.name in judged for setting in finding.involved):
@@ -68,7 +64,7 @@ def _findings(site: Site, contract: Contract, te: str | None) -> Iterator[Findin
 
 def _misspelled(site: Site, contract: Contract) -> set[str]:
     """The fields that unknown keys of a site are meant for, where the site does not set them besides."""
-    meant = registry.load(_MISSPELLED_KEY).unread(site, contract).values()
+    meant = registry.load("misspelled-key").unread(site, contract).values()
     return {field for field in meant if field not in site.settings and field in contract.recompute}
 
 
@@ -98,7 +94,10 @@ def instance_of(site: Site, contract: Contract) -> dict[str, Any]:
 
 def _known(site: Site, contract: Contract, judged: set[str]) -> dict[str, Any]:
     """:func:`instance_of`, without the fields that have a finding already."""
-    return {name: value for name, value in instance_of(site, contract).items() if name not in judged}
+    known = instance_of(site, contract)
+    for name in judged:
+        known.pop(name, None)
+    return known
 
 
 def _violations(site: Site, contract: Contract, judged: set[str], te: str | None) -> list[Guard]:
@@ -108,9 +107,9 @@ def _violations(site: Site, contract: Contract, judged: set[str], te: str | None
         guards = [guard for guard in guards if _is_rejected_by_all(guard, instance)]
     guards.extend(_with_unknown_fields(site, contract, instance, judged))
     # after a wrong value, other guards on the same field are not reported: the value is wrong once
-    of_value = {rule.code for rule in registry.running_on("value")}
-    bad = {guard.field for guard in guards if guard.code in of_value}
-    kept = [guard for guard in guards if guard.code in of_value or bad.isdisjoint(guard.fields)]
+    of_value = {rule.name for rule in registry.running_on("value")}
+    bad = {guard.field for guard in guards if guard.rule in of_value}
+    kept = [guard for guard in guards if guard.rule in of_value or bad.isdisjoint(guard.fields)]
     if bad - judged:
         # what remains wrong when the wrong values count as unknown
         kept.extend(guard for guard in _violations(site, contract, judged | bad, te) if guard not in kept)
@@ -125,10 +124,10 @@ def _with_unknown_fields(site: Site, contract: Contract, instance: dict[str, Any
     if open_list and instance.get("recompute_granularity", "selective") == "selective":
         names = [name for name in modules if name is not UNKNOWN]
         assumed = {**instance, "recompute_granularity": "selective", "recompute_modules": names}
-        yield from (guard for guard in contract.violations(assumed) if guard.code == _UNKNOWN_MODULE)
+        yield from (guard for guard in contract.violations(assumed) if guard.rule == "unknown-module")
     if not known and instance.get("recompute_method") is not None:
         full = contract.violations({**instance, "recompute_granularity": "full"})
-        yield from (guard for guard in full if guard.code == _INVALID_METHOD)
+        yield from (guard for guard in full if guard.rule == "invalid-method")
 
 
 def _is_rejected_by_all(guard: Guard, instance: dict[str, Any]) -> bool:
@@ -136,7 +135,7 @@ def _is_rejected_by_all(guard: Guard, instance: dict[str, Any]) -> bool:
     listed = instance.get("recompute_modules")
     known = MODULES.keys() & {name for name in listed or () if isinstance(name, str)}
     return all(
-        any((other.code, other.field) == (guard.code, guard.field) for other in contract.violations(instance))
+        any((other.rule, other.field) == (guard.rule, guard.field) for other in contract.violations(instance))
         for contract in store.recent()
         if known <= set(contract.modules)
     )

@@ -28,6 +28,7 @@ class Rule(NamedTuple):
     #:   seen then.
     #: * ``memory``: a site that does not fit, where ``gpu-memory`` is set: ``report(site, found)``.
     #: * ``comments``: the comments that silence findings: ``report(path, text, comment, idle)``.
+    #: * ``directives``: the comments that are meant to: ``of_codes``, ``of_block`` and ``of_word``; see the module.
     on: str
     #: Whether it runs without being selected by its code.
     default: bool = True
@@ -76,6 +77,7 @@ RULES = {
         Rule("RCL904", "unreadable-file", "error", "reading"),
         Rule("RCL905", "invalid-python", "error", "reading"),
         Rule("RCL906", "unused-suppression", "warning", "comments", default=False),
+        Rule("RCL907", "invalid-suppression", "warning", "directives"),
     )
 }
 
@@ -98,10 +100,10 @@ def running_on(what: str) -> tuple[Rule, ...]:
 
 
 @cache
-def load(code: str) -> ModuleType:
-    """The module of the rule ``code``.
+def load(rule: str) -> ModuleType:
+    """The module of the rule of that code or name.
 
     Raises:
         KeyError: there is no such rule.
     """
-    return import_module(f".{RULES[code].module}", __package__)
+    return import_module(f".{find(rule).module}", __package__)

@@ -67,7 +67,7 @@ def from_guard(
     """A finding for a violated guard, at the setting the guard is about unless ``span`` says better."""
     if span is None:
         span = at(site, guard.field)
-    return Finding(guard.code, message, span, reason(contract, guard), help, involved(site, guard.fields), fix)
+    return Finding(guard.rule, message, span, reason(contract, guard), help, involved(site, guard.fields), fix)
 
 
 def decisive(site: Site, guard: Guard, contract: Contract, instance: dict[str, Any]) -> list[str]:
@@ -147,3 +147,17 @@ def reword(span: Span, text: str, message: str, *, old: str) -> Fix:
 def quotable(text: str) -> str:
     """A regular expression for a text with or without quotes around it."""
     return rf"""(?P<quote>["']?){re.escape(text)}(?P=quote)"""
+
+
+def deletion(setting: Setting, site: Site, *, safe: bool) -> Fix | None:
+    """A fix that deletes a setting's lines; None where it shares them with others or is alone in its mapping."""
+    others = [other for other in site.settings.values() if other.key.path == site.file and other is not setting]
+    end = max([setting.span.end_line, *(item.end_line for item in setting.items)])
+    if (setting.span.line, setting.span.column) < (setting.key.line, setting.key.column):
+        return None  # the value is an alias of another place
+    if not others or any(setting.key.line <= other.key.line <= end for other in others):
+        return None
+    if setting.items and setting.items[-1].end_line == setting.items[-1].line == end != setting.items[-1].end_line:
+        return None
+    lines = setting.key._replace(column=1, end_line=end + 1, end_column=1)
+    return Fix("Delete the line", (Edit(lines, ""),), safe=safe)

@@ -27,7 +27,7 @@ def compare(old: Contract, new: Contract) -> list[tuple[str, list[str]]]:
 
 
 def _line(guard: Guard) -> str:
-    return f"{guard.code} {guard.condition}\n{'':9}{plain(guard.message)} ({guard.source})"
+    return f"{guard.rule}: {guard.condition}\n{'':9}{plain(guard.message)} ({guard.source})"
 
 
 def _fields(of: Contract, without: Contract) -> list[str]:
@@ -46,7 +46,7 @@ def _defaults(old: Contract, new: Contract) -> list[str]:
 def _guards(old: Contract, new: Contract) -> tuple[list[Guard], list[Guard], list[tuple[Guard, Guard]]]:
     """Guards that came, that went, and that changed.
 
-    Two guards are the same one if they say the same; else if they have the same code and subject, in order. One whose
+    Two guards are the same one if they say the same; else if they have the same rule and subject, in order. One whose
     only difference is the list of modules that there are is told by the modules.
     """
     left, right = list(old.guards), list(new.guards)
@@ -61,19 +61,19 @@ def _guards(old: Contract, new: Contract) -> tuple[list[Guard], list[Guard], lis
     changed = [
         (before, after)
         for before, after in pairs
-        if before.condition != after.condition and before.code != UNKNOWN_MODULE
+        if before.condition != after.condition and before.rule != UNKNOWN_MODULE
     ]
     return right, left, sorted(changed, key=lambda pair: new.guards.index(pair[1]))
 
 
 def _exactly(old: Guard, new: Guard) -> bool:
-    return (old.code, old.condition, old.field, old.items) == (new.code, new.condition, new.field, new.items)
+    return (old.rule, old.condition, old.field, old.items) == (new.rule, new.condition, new.field, new.items)
 
 
 def _in_words(old: Guard, new: Guard) -> bool:
-    return (old.code, old.message, old.field) == (new.code, new.message, new.field)
+    return (old.rule, old.message, old.field) == (new.rule, new.message, new.field)
 
 
 def _by_subject(old: Guard, new: Guard) -> bool:
-    alike = (old.code, old.field, old.items) == (new.code, new.field, new.items)
+    alike = (old.rule, old.field, old.items) == (new.rule, new.field, new.items)
     return alike and not set(old.fields).isdisjoint(new.fields)

@@ -9,8 +9,8 @@ from .screen import UnknownKeyword, matches
 class Guard(NamedTuple):
     """One ``raise`` or ``assert`` of Megatron-Core: a branch of the schema's ``allOf``."""
 
-    #: The code of the rule that reports it.
-    code: str
+    #: The name of the rule that reports it.
+    rule: str
     #: Megatron-Core's message, with the placeholders that :mod:`.messages` fills in.
     message: str
     #: What it rejects, in short.

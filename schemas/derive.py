@@ -103,7 +103,7 @@ def _branch(group: list[Raise], defaults: dict[str, Any], recompute: set[str]) -
         return None
     stated = classify.traits(conditions, _named_modules(conditions, wording.condition_of(found)), defaults)
     branch: dict[str, Any] = {
-        "x-rule": classify.code(stated),
+        "x-rule": classify.rule(stated),
         "x-source": f"{found.module.path}#L{found.node.lineno}",
         "x-message": wording.message_of(group),
         "x-condition": wording.condition_of(found),
@@ -177,8 +177,8 @@ def _walk(schema: Any) -> list[dict[str, Any]]:
 def _property(info: FieldInfo, branches: list[dict[str, Any]]) -> dict[str, Any]:
     """The schema of a field; MCore states the values of a plain ``str`` only where it refuses others."""
     schema = dict(info.schema)
-    code = {classify.GRANULARITY: classify.INVALID_GRANULARITY, classify.METHOD: classify.INVALID_METHOD}.get(info.name)
-    refusals = [branch for branch in branches if branch["x-rule"] == code]
+    rule = {classify.GRANULARITY: classify.INVALID_GRANULARITY, classify.METHOD: classify.INVALID_METHOD}.get(info.name)
+    refusals = [branch for branch in branches if branch["x-rule"] == rule]
     if refusals and "enum" not in schema:
         for part in _walk(refusals[0]["not"]["properties"][info.name]):
             if "enum" in part:

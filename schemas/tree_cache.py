@@ -14,7 +14,7 @@ from .reading import read
 from .store import NotDerived, UnknownRelease
 
 #: Part of every key, so that a contract that an older deriver made is not taken for what this one would make.
-_FORMAT = 3
+_FORMAT = 4
 
 #: What tells one release from another. The rest of what was read is compared when a contract is taken from the cache.
 _SOURCES = ("transformer/transformer_config.py", "transformer/enums.py", "model_parallel_config.py", "package_info.py")

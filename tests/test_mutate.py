@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 
+import pytest
+
+from tools import mutant_runner
+from tools.line_tests import LineTests
 from tools.mutants import Mutant, mutants_of
-from tools.mutate import EQUIVALENT, ROOT, Covering, equivalent, node_id, sample
+from tools.mutate import EQUIVALENT, ROOT, equivalent, sample
 
 SOURCE = b'''\
 """A docstring has no words to change."""
@@ -50,18 +55,102 @@ def test_a_mutant_compiles():
         compile(source[: mutant.start] + mutant.text.encode() + source[mutant.end :], mutant.file, "exec")
 
 
-def test_the_tests_of_a_line_are_those_of_its_function(tmp_path):
-    lines = {"a.py": {"4": [], "5": [0], "6": [1]}, "b.py": {"1": [2]}}
-    path = tmp_path / "map.json"
-    path.write_text(json.dumps({"tests": ["tests/b.py::test_1", "tests/test_words.py::test", "x"], "lines": lines}))
-    mutant = Mutant("a.py", 5, 0, 1, "", "condition", "")
-    assert Covering(path).tests(mutant, SOURCE) == ["tests/test_words.py::test", "tests/b.py::test_1"]
-    assert Covering(path).tests(mutant._replace(file="c.py"), SOURCE) is None
+PLACED = b"""\
+LIMIT = 1
 
 
-def test_contexts_of_coverage_become_names_of_tests():
-    assert node_id("tests.hooks.test_check.test_a") == "tests/hooks/test_check.py::test_a"
-    assert node_id("tests.sources.test_b.TestC.test_d") == "tests/sources/test_b.py::TestC::test_d"
+class Sign:
+    def of(self, value):
+        if value:
+            return 1
+        return 0
+
+    def other(self):
+        return 2
+"""
+
+
+@pytest.fixture
+def known(tmp_path) -> LineTests:
+    known = LineTests(tmp_path / "map.json")
+    known.add(
+        "a.py", PLACED, {1: [""], 6: ["t/a.py::slow", "t/a.py::quick"], 7: ["t/a.py::slow"], 8: ["t/a.py::quick"]}
+    )
+    known.add("a.py", PLACED, {11: ["t/b.py::other"]})
+    known.seconds.update({"t/a.py::slow": 2.0, "t/a.py::quick": 0.1, "t/b.py::other": 0.5})
+    return known
+
+
+def test_the_tests_of_a_line_are_those_of_its_function_and_those_that_execute_it_come_first(known):
+    assert known.of("a.py", PLACED, 6, 6) == ["t/a.py::quick", "t/a.py::slow"]
+    assert known.of("a.py", PLACED, 7, 7) == ["t/a.py::slow", "t/a.py::quick"]
+    assert known.of("a.py", PLACED, 11, 11) == ["t/b.py::other"]
+    assert known.of("b.py", PLACED, 11, 11) == []
+
+
+def test_the_tests_of_a_line_outside_functions_are_those_of_the_file(known):
+    assert known.of("a.py", PLACED, 1, 1) == ["t/a.py::quick", "t/b.py::other", "t/a.py::slow"]
+
+
+def test_a_function_that_has_moved_is_found_again(known):
+    assert known.of("a.py", b"# new\n\n" + PLACED, 9, 9) == ["t/a.py::slow", "t/a.py::quick"]
+
+
+def test_what_is_known_is_kept_in_a_file_and_measured_again_in_part(known, tmp_path):
+    known.write(tmp_path / "map.json")
+    again = LineTests(tmp_path / "map.json")
+    assert again.of("a.py", PLACED, 6, 6) == ["t/a.py::quick", "t/a.py::slow"]
+    again.forget(["t/a.py"])
+    assert again.of("a.py", PLACED, 1, 1) == ["t/b.py::other"]
+
+
+RUNS = """\
+import time
+from pathlib import Path
+
+from recompute_lint.schemas import {module}
+
+def test_imports():
+    assert {module}.__doc__
+
+def test_says_three():
+    assert time.time() and "three" not in Path({module}.__file__).read_text()
+
+def test_is_short():
+    assert "while True" not in Path({module}.__file__).read_text()
+    while "True or" in Path({module}.__file__).read_text():
+        pass
+"""
+
+
+def test_a_mutant_is_killed_by_the_test_that_fails_and_is_gone_afterwards(tmp_path, monkeypatch):
+    """In a tree of its own, of one module and its tests."""
+    tree = tmp_path / "tree"
+    for name, text in {
+        "schemas/__init__.py": "",
+        "schemas/a.py": '"""One."""\n',
+        "tests/test_a.py": RUNS.format(module="a"),
+    }.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(text)
+    shutil.copytree(ROOT / "tools", tree / "tools")
+    (tree / "recompute_lint").mkdir()
+    shutil.copy(ROOT / "recompute_lint" / "__init__.py", tree / "recompute_lint")
+    monkeypatch.setattr(mutant_runner, "ROOT", tree)
+    runner = mutant_runner.Runner(tmp_path / "work")
+    tests = [f"tests/test_a.py::{name}" for name in ("test_imports", "test_says_three", "test_is_short")]
+
+    def verdict(text: str) -> str:
+        return runner.verdict(Mutant("schemas/a.py", 1, 3, 6, text, "word", "One"), tests, 3)
+
+    try:
+        assert verdict("One") == "survived"
+        assert verdict("three") == "killed by tests/test_a.py::test_says_three"
+        assert verdict('"""\nraise KeyError\n"""') == "killed by the import"
+        assert verdict("True or") == "timeout"
+        assert verdict("two") == "survived"
+    finally:
+        runner.close()
 
 
 def test_equivalent_mutants_are_listed_with_a_reason():

@@ -25,6 +25,8 @@ _OPPOSITES = {
 _OPERATOR = re.compile(r"not\s+in\b|is\s+not\b|in\b|is\b|==|!=|<=|>=|<|>")
 #: A word of a message: letters between blanks, quotes or marks, long enough that to reverse it is to change it.
 _WORD = re.compile(r"(?<![\w\\{.#/-])[A-Za-z]{3,}(?![\w}(/-])")
+#: A type in quotes, such as ``"tuple[str, int]"`` and ``"Known | Unknown"``.
+_TYPE = re.compile(r"[\w.]+\[[\w., |\[\]]+\]|[\w.]+(?: \| [\w.]+)+")
 #: Assignments of these hold examples and patterns, and no words that are shown.
 _NO_WORDS = re.compile(r"VALID|INVALID|_?[A-Z_]*(?:MODEL|HEAD|UNIFORM|SELECTIVE|FULL|OFF|RUN)")
 #: What tests read and the linter does not.
@@ -161,7 +163,7 @@ def _of_words(file: str, tree: ast.Module, offsets: _Offsets) -> Iterator[Mutant
         if body is None or "r" in body[1].lower() or "b" in body[1].lower():
             continue
         prose = re.sub(r"\{[^{}]*\}", lambda match: "_" * len(match[0]), body[3])
-        if len(_WORD.findall(prose)) < 2 or "\\n" in prose:
+        if len(_WORD.findall(prose)) < 2 or "\\n" in prose or _TYPE.fullmatch(prose):
             continue
         start = offsets.of_token(token.start) + len(body[1]) + len(body[2])
         for match in _WORD.finditer(prose):

@@ -17,6 +17,7 @@ from ...smoke.request import GIB
 from ...sources.model import Site
 from ..memory import site_of
 from ..options import size
+from ..stated import check_facts
 from .common import UsageError, add_configuration_options, fail
 from .smoke_options import _pairs, read, store
 
@@ -68,12 +69,14 @@ def run(namespace: argparse.Namespace) -> int:
 def _options(namespace: argparse.Namespace) -> AdviseOptions:
     if namespace.imbalance < 1:
         raise UsageError(f"--imbalance: {namespace.imbalance} is less than 1, the balanced share")
+    facts = _pairs(namespace.facts, "--facts")
+    check_facts(facts.items(), "--facts", others=True)
     return AdviseOptions(
         memory=size(namespace.gpu_memory, "--gpu-memory") if namespace.gpu_memory else None,
         gpus=namespace.gpus,
         gpu=namespace.gpu,
         model=namespace.model,
-        facts=_pairs(namespace.facts, "--facts"),
+        facts=facts,
         mcore=namespace.mcore,
         te=namespace.te,
         imbalance=namespace.imbalance,

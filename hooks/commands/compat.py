@@ -23,6 +23,7 @@ from .common import (
     configurations,
     fail,
     write,
+    write_error,
     write_problem,
 )
 
@@ -71,6 +72,8 @@ def run(namespace: argparse.Namespace) -> int:
     except (UsageError, store.UnknownRelease) as error:
         return fail(error)
     _print(namespace.output_format, versions, rows)
+    for doubt in dict.fromkeys(doubt for choice in choices for doubt in choice.doubts):
+        write_error(f"recompute-lint: warning: {doubt}")
     if namespace.output_format != "json":
         used = "; ".join(f"{choice.contract.version}: {choice.reason}" for choice in choices)
         write(

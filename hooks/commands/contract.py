@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from ...lint_rules.registry import RULES
+from ...lint_rules.registry import find
 from ...schemas import store
 from ...schemas.choose import choose
 from ...schemas.contract import Contract
@@ -16,7 +16,7 @@ from ...sources.text import reason_of
 from ...sources.visible import visible
 from .common import UsageError, fail, write, write_error
 
-_RELEASE = "a release, a source tree, or 'installed'"
+_RELEASE = "a release, a series (0.16: its newest), a source tree, or 'installed'"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +73,7 @@ def _show(namespace: argparse.Namespace) -> int:
     _say("", "Rejected configurations:")
     for guard in contract.guards:
         requires = "".join(f"; unless {name} {wanted}" for name, wanted in guard.requires.items())
-        _say(f"  {guard.code} {RULES[guard.code].name}: {guard.condition}{requires}", f"{'':9}{guard.source}")
+        _say(f"  {find(guard.rule).code} {guard.rule}: {guard.condition}{requires}", f"{'':9}{guard.source}")
     for text in contract.schema.get("x-untranslated", ()):
         _say(f"  not translated, line {text['line']}: {text['text']}")
     return 0

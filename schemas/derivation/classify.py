@@ -1,4 +1,4 @@
-"""What a guard tests: its rule code and the setting at which a finding is shown."""
+"""What a guard tests: the rule that says so, and the setting at which a finding is shown."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ METHOD = "recompute_method"
 NUM_LAYERS = "recompute_num_layers"
 MODULES = "recompute_modules"
 
-#: The codes of the guards that say which values there are.
-INVALID_GRANULARITY, INVALID_METHOD, UNKNOWN_MODULE = "RCL101", "RCL102", "RCL106"
+#: The rules of the guards that say which values there are.
+INVALID_GRANULARITY, INVALID_METHOD, UNKNOWN_MODULE = "invalid-granularity", "invalid-method", "unknown-module"
 
 #: The fields that switch recompute on or say how, from the most specific setting to the least.
 _SETTINGS = (MODULES, "moe_layer_recompute", "distribute_saved_activations", NUM_LAYERS, METHOD, GRANULARITY)
@@ -67,24 +67,24 @@ class Traits:
         return any(atom.test == "outside" and wanted for test in tests for atom, wanted in test.literals)
 
 
-#: Rule code, and what a guard of that code tests. The first that fits is taken.
-_CODES: tuple[tuple[str, Callable[[Traits], Any]], ...] = (
+#: The name of a rule, and what a guard that it reports tests. The first that fits is taken.
+_RULES: tuple[tuple[str, Callable[[Traits], Any]], ...] = (
     (INVALID_GRANULARITY, lambda t: t.only(GRANULARITY) and t.not_among(GRANULARITY)),
     (INVALID_METHOD, lambda t: t.only(GRANULARITY, METHOD) and t.not_among(METHOD)),
-    ("RCL103", lambda t: t.only(GRANULARITY, METHOD) and t.missing(METHOD)),
-    ("RCL104", lambda t: t.only(GRANULARITY, NUM_LAYERS) and t.missing(NUM_LAYERS)),
-    ("RCL105", lambda t: t.only(GRANULARITY, NUM_LAYERS) and t.set(NUM_LAYERS)),
+    ("full-without-method", lambda t: t.only(GRANULARITY, METHOD) and t.missing(METHOD)),
+    ("full-without-num-layers", lambda t: t.only(GRANULARITY, NUM_LAYERS) and t.missing(NUM_LAYERS)),
+    ("selective-with-num-layers", lambda t: t.only(GRANULARITY, NUM_LAYERS) and t.set(NUM_LAYERS)),
     (UNKNOWN_MODULE, lambda t: not t.others and t.unknown_items(MODULES)),
-    ("RCL107", lambda t: t.modules and (t.requires or t.by_default)),
-    ("RCL108", lambda t: t.modules),
-    ("RCL109", lambda t: any(t.tests(name) for name in _SETTINGS) and len(t.constraints) > 1),
-    ("RCL199", lambda t: True),
+    ("module-needs-feature", lambda t: t.modules and (t.requires or t.by_default)),
+    ("module-conflict", lambda t: t.modules),
+    ("recompute-conflict", lambda t: any(t.tests(name) for name in _SETTINGS) and len(t.constraints) > 1),
+    ("contract-other", lambda t: True),
 )
 
 
-def code(traits: Traits) -> str:
-    """The rule code of a guard."""
-    return next(name for name, fits in _CODES if fits(traits))
+def rule(traits: Traits) -> str:
+    """The name of the rule that reports a guard."""
+    return next(name for name, fits in _RULES if fits(traits))
 
 
 def traits(condition: list[Condition], modules: list[str], defaults: dict[str, Any]) -> Traits:

@@ -17,8 +17,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..files import kind_of
-from ..keys import NEARLY, WORD, WORDLESS, spelled
+from ..keys import NEARLY, STEMS, WORD, WORDLESS, spelled
 from ..model import Site
+from ..text import lines_with
 from . import Reading, candidates
 from . import read as read_as
 
@@ -34,7 +35,7 @@ def read(document: "Document", reader: "Reader", *, forced: bool = False) -> Rea
     """The sites of every piece."""
     kind, text = document.kind, document.text
     if kind in ("", "json", "yaml"):
-        if not (("--" in text or "=" in text) and _command().search(text)):
+        if not any(("--" in line or "=" in line) and _command().search(line) for line in lines_with(text, STEMS)):
             return None
         from ..embedded import yaml_scalars
 

@@ -150,7 +150,7 @@ HOLDS_FLAGS = re.compile(
     r"(?:^@$|ARGS?|OPTS?|OPTIONS?|FLAGS?|PARAMS?|EXTRA|CMD|COMMAND|OVERRIDES?)(?:_|$|\d)|args|opt", re.I
 )
 
-_NUMBER = re.compile(r"[+-]?\d+$|[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?$")
+_NUMBER = re.compile(r"[+-]?\d+(?:_\d+)*$|[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?$")
 #: What is longer is no number that anybody means; Python refuses to read one of thousands of digits.
 _LONGEST_NUMBER = 100
 _FLAG = re.compile(r"--([A-Za-z][\w.-]*)(=?)")

@@ -2,10 +2,10 @@
 
 Facts from Hydra 1.3, https://hydra.cc/docs/1.3/advanced/defaults_list/ and
 https://hydra.cc/docs/1.3/advanced/overriding_packages/: an item is ``name``, ``group: name``, ``group@package: name``
-or ``name@package``; ``_self_`` says where the file's own keys come, last if it is not there; later items win. Without
-``@package`` a group's path is the package, below the file's own; ``_here_`` is the file's own, ``_global_`` the root; a
-``# @package`` line on top of a file names another. ``override`` items change what another list says, and search paths
-bring files from elsewhere: then not everything is known.
+or ``name@package``, and a group may have a list of names; ``_self_`` says where the file's own keys come, last if it is
+not there; later items win. Without ``@package`` a group's path is the package, below the file's own; ``_here_`` is the
+file's own, ``_global_`` the root; a ``# @package`` line on top of a file names another. ``override`` items change what
+another list says, and search paths bring files from elsewhere: then not everything is known.
 """
 
 import os
@@ -120,13 +120,24 @@ def _compose(document: Document, reader: Reader, top: str, chain: tuple[str, ...
         if scalar_text(item) == "_self_":
             result, merged_self = merge(result, own), True
             continue
-        part = _item(item, document, reader, top, chain)
-        if part is None:
-            complete = False
-            continue
-        result = merge(result, part.root)
-        complete = complete and part.complete
+        for one in _each(item):
+            part = _item(one, document, reader, top, chain)
+            if part is None:
+                complete = False
+                continue
+            result = merge(result, part.root)
+            complete = complete and part.complete
     return Composed(result if merged_self else merge(result, own), complete)
+
+
+def _each(item: Value) -> list[Value]:
+    """An item, or one for each name where it gives a group a list of them."""
+    if not isinstance(item, Mapping) or len(item.entries) != 1:
+        return [item]
+    ((group, entry),) = item.entries.items()
+    if not isinstance(entry.value, Sequence):
+        return [item]
+    return [Mapping({group: Entry(entry.key, name)}, item.span) for name in entry.value.items]
 
 
 def _item(item: Value, document: Document, reader: Reader, top: str, chain: tuple[str, ...]) -> Composed | None:

@@ -336,7 +336,34 @@ def test_comment_on_the_line(command, comment, silent):
 def test_comment_for_the_file(command):
     comment = "# recompute-lint: disable=RCL106\n"
     assert codes(check(command, "a.yaml", files={"a.yaml": f"# ours\n{comment}\n{TYPO}"})) == []
-    assert codes(check(command, "a.yaml", files={"a.yaml": f"x: 1\n{comment}{TYPO}"})) == ["RCL106"]
+    assert codes(check(command, "a.yaml", files={"a.yaml": f"x: 1\n{comment}{TYPO}"})) == ["RCL907", "RCL106"]
+
+
+@pytest.mark.parametrize(
+    ("above", "between", "below", "found"),
+    [
+        ("", "", "", [6, 7]),
+        ("disable-next-line=RCL106", "", "", [8]),
+        ("disable-next-line=RCL102", "", "", [7, 8]),
+        ("disable=RCL1", "enable=RCL1", "", [9]),
+        ("disable=RCL1", "", "enable=RCL1", []),
+        ("disable=RCL1", "", "enable=RCL2", [6, 7, 8]),
+    ],
+)
+def test_comments_for_the_next_line_and_for_several(command, above, between, below, found):
+    """The third number of the last case is that of RCL907: nothing ends what it begins."""
+    rows = [above, "- mlpp", between, "- moee", below]
+    rows = [row if row.startswith("-") else f"# recompute-lint: {row}" for row in rows if row]
+    text = TYPO.replace(" [mlpp]\n", "\n" + "".join(f"      {row}\n" for row in rows))
+    result = check(command, "a.yaml", files={"a.yaml": text})
+    assert [entry["location"]["row"] for entry in json.loads(result.out)] == found
+
+
+def test_a_comment_for_the_file_may_end(command):
+    items = "\n      - mlpp\n      # recompute-lint: enable=RCL1\n      - moee\n"
+    text = "# recompute-lint: disable=RCL1\n" + TYPO.replace(" [mlpp]\n", items)
+    result = check(command, "a.yaml", files={"a.yaml": text})
+    assert [entry["location"]["row"] for entry in json.loads(result.out)] == [9]
 
 
 # ---- configuration

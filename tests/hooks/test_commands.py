@@ -7,7 +7,7 @@ import json
 import pytest
 
 from recompute_lint.lint_rules.registry import RULES
-from recompute_lint.schemas import store
+from recompute_lint.schemas import meanings, store
 from recompute_lint.schemas.compare import compare
 from tests.schemas.test_choose import CONFIG, TREE
 
@@ -148,8 +148,9 @@ def test_file_named_like_a_misspelled_command(command):
 
 
 def test_explain_lists_all_rules(command):
-    out = command("explain").out
-    assert [line.split()[0] for line in out.splitlines()] == list(RULES)
+    rules, meant = command("explain").out.split("\n\n")
+    assert [line.split()[0] for line in rules.splitlines()] == list(RULES)
+    assert [line.split()[0] for line in meant.splitlines()] == meanings.names()
 
 
 @pytest.mark.parametrize("name", ["RCL106", "rcl106", "unknown-module"])
@@ -202,7 +203,7 @@ def test_contract_diff_of_equals(command):
 def test_contract_diff_tells_changed_conditions():
     old, new = store.load("0.16.1"), store.load("0.16.1")
     schema = json.loads(json.dumps(new.schema))
-    guard = next(branch for branch in schema["allOf"] if branch["x-rule"] == "RCL102")
+    guard = next(branch for branch in schema["allOf"] if branch["x-rule"] == "invalid-method")
     guard["x-condition"] = "another condition"
     sections = dict(compare(old, type(new)("9.9", schema)))
     (row,) = sections["Rejected under other conditions"]
@@ -215,7 +216,7 @@ def test_contract_derive(command):
     assert (result.code, result.out, result.err) == (0, "", "")
     with open("out.json") as stream:
         written = json.load(stream)
-    assert [branch["x-rule"] for branch in written["allOf"]] == ["RCL101"]
+    assert [branch["x-rule"] for branch in written["allOf"]] == ["invalid-granularity"]
     assert json.loads(command("contract", "derive", "tree").out) == written
 
 

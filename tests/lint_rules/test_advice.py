@@ -18,7 +18,7 @@ from tests.differential.sample import TRANSFORMER_ENGINE, Sampler
 RELEASES = list({file: release for release, file in reversed(store.index()["releases"].items())}.values())
 
 #: The rules whose help is found by trying.
-CODES = ("RCL107", "RCL108", "RCL109")
+RULES_OF_GUARDS = ("module-needs-feature", "module-conflict", "recompute-conflict")
 
 SAMPLES = 6
 
@@ -54,7 +54,7 @@ def rejected(contract: Contract, guard: Guard) -> list[dict]:
 def test_what_help_says_was_accepted(release):
     contract = store.load(release)
     for index, guard in enumerate(contract.guards):
-        if guard.code not in CODES:
+        if guard.rule not in RULES_OF_GUARDS:
             continue
         configs = rejected(contract, guard)
         assert len(configs) > SAMPLES // 2, f"{guard.source}: too few configurations were found"
@@ -68,7 +68,7 @@ def test_what_help_says_was_accepted(release):
                 after = broken(contract, {**instance, **change.values})
                 assert index not in after, (guard.source, config, change)
                 assert after <= before, (guard.source, config, change)
-            for finding in registry.load(guard.code).report(site, guard, contract):
+            for finding in registry.load(guard.rule).report(site, guard, contract):
                 assert all(change.text in finding.help for change in changes)
                 assert "{" not in finding.note
 
@@ -77,7 +77,7 @@ def test_what_help_says_was_accepted(release):
 def test_the_settings_named_are_enough_for_a_rejection(release):
     contract = store.load(release)
     for guard in contract.guards:
-        for config in rejected(contract, guard)[:2] if guard.code in CODES else ():
+        for config in rejected(contract, guard)[:2] if guard.rule in RULES_OF_GUARDS else ():
             site = site_of(config)
             instance = instance_of(site, contract)
             named = decisive(site, guard, contract, instance)

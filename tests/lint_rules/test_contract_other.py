@@ -12,7 +12,7 @@ SCHEMA = {
     "properties": {"recompute_granularity": {"default": None}, "frobnicate": {"default": False}},
     "allOf": [
         {
-            "x-rule": "RCL199",
+            "x-rule": "contract-other",
             "x-source": "transformer_config.py#L1",
             "x-message": "never frobnicate",
             "x-subject": {"field": "recompute_granularity"},
@@ -34,7 +34,7 @@ def test_says_it_in_megatrons_words():
     effective = {name: setting.value for name, setting in settings.items()}
     site = Site("nemo-rl", "recipe.yaml", "", SPAN, settings, effective, {}, closed=False)
     (finding,) = check(site, Contract("9.9", SCHEMA))
-    assert finding.rule == "RCL199"
+    assert finding.rule == "contract-other"
     assert finding.span == SPAN
     assert finding.message == 'recompute_granularity cannot be "full" while frobnicate is true'
     assert finding.note == "megatron-core 9.9: never frobnicate (transformer_config.py#L1)"

@@ -18,6 +18,7 @@ from recompute_lint.hooks.options import Configurations
 from recompute_lint.lint_rules.finding import Example
 from recompute_lint.lint_rules.rcl210_does_not_fit import Verdict
 from recompute_lint.lint_rules.registry import RULES, load
+from tests.lint_rules import framework_texts
 
 RECORD = Path(__file__).with_name("words.txt")
 
@@ -59,6 +60,7 @@ TEXTS: dict[str, list[Example]] = {
             f"{_FLAT}recompute_granularity: selective\nrecompute_modules: [core_attn]\ncuda_graph_impl: local\n",
             options={"mcore": "0.16.1"},
         ),
+        Example(f"{_FLAT}recompute_granularity: selective\ncuda_graph_impl: local\n", options={"mcore": "0.16.1"}),
         Example(
             f"{_FLAT}num_moe_experts: 8\nrecompute_granularity: selective\nrecompute_modules: [moe]\n"
             "fine_grained_activation_offloading: true\noffload_modules: [core_attn, expert_fc1]\n",
@@ -106,7 +108,23 @@ TEXTS: dict[str, list[Example]] = {
             f"{_FLAT}recompute_granularity: full\nrecompute_method: block\nrecompute_num_layers: 1\n"
             "mtp_num_layers: 1\n",
             options={"mcore": "0.15.3"},
-        )
+        ),
+        Example(
+            f"{_FLAT}recompute_granularity: full\nrecompute_method: uniform\nrecompute_num_layers: 1\n"
+            "mtp_num_layers: 1\nsft: true\n",
+            options={"mcore": "0.17.0"},
+        ),
+        Example(
+            "num_layers: 10\nhidden_size: 64\nnum_attention_heads: 4\nrecompute_granularity: full\n"
+            "recompute_method: uniform\nrecompute_num_layers: 2\npipeline_model_parallel_size: 2\n",
+            options={"mcore": "0.16.1"},
+        ),
+        Example(
+            "num_layers: 10\nhidden_size: 64\nnum_attention_heads: 4\nrecompute_granularity: full\n"
+            "recompute_method: uniform\nrecompute_num_layers: 2\npipeline_model_parallel_size: 3\n"
+            "num_layers_in_first_pipeline_stage: 2\nnum_layers_in_last_pipeline_stage: 5\n",
+            options={"mcore": "0.16.1"},
+        ),
     ],
     "RCL201": [
         Example(
@@ -133,12 +151,14 @@ TEXTS: dict[str, list[Example]] = {
             filename="train.sh",
         ),
     ],
+    "RCL301": [Example(f'x = cfg.get("recompute_method", {name})\n', filename="a.py") for name in ("f" * 40, "f" * 41)],
     "RCL303": [
+        Example('ALLOWED_RECOMPUTE_MODULES = ("core_attn", "moe_act", "attention")\n', filename="a.py"),
         Example(
             '# Valid options for recompute_modules: ["core_attn", "moe", "mlpp"].\nmodules = None\n',
             filename="a.py",
             options={"mcore": "0.12.3"},
-        )
+        ),
     ],
 }
 
@@ -155,7 +175,7 @@ VERDICTS = [
 def entries() -> Iterator[tuple[str, str]]:
     """For each example, what it is called and the whole of what is said about it."""
     for code in RULES:
-        examples = [*load(code).INVALID, *TEXTS.get(code, ())]
+        examples = [*load(code).INVALID, *TEXTS.get(code, ()), *framework_texts.TEXTS.get(code, ())]
         for index, example in enumerate(examples):
             texts = {example.filename: example.text, **example.beside}
             files = {name: text.encode() for name, text in texts.items()}

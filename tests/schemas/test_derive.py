@@ -105,7 +105,7 @@ def test_a_guard_has_its_path_its_source_and_its_words(contract_of):
     (branch,) = contract["allOf"]
     line = int(branch["x-source"].rpartition("#L")[2])
     assert branch == {
-        "x-rule": "RCL101",
+        "x-rule": "invalid-granularity",
         "x-source": f"megatron/core/transformer/transformer_config.py#L{line}",
         "x-message": "granularity: {recompute_granularity} must be full or selective",
         "x-condition": "recompute_granularity is not None and recompute_granularity not in ['full', 'selective']",
@@ -148,8 +148,8 @@ def test_elif_sees_what_came_before_it(contract_of):
             raise ValueError("selective")
         """
     )
-    assert refuses(contract, recompute_granularity="full") == ["RCL104"]
-    assert refuses(contract, recompute_granularity="selective", recompute_num_layers=1) == ["RCL105"]
+    assert refuses(contract, recompute_granularity="full") == ["full-without-num-layers"]
+    assert refuses(contract, recompute_granularity="selective", recompute_num_layers=1) == ["selective-with-num-layers"]
     assert refuses(contract, recompute_granularity="full", recompute_num_layers=1) == []
 
 
@@ -169,9 +169,9 @@ def test_assignments_are_followed(contract_of):
                 raise ValueError("moe")
         """
     )
-    assert refuses(contract, recompute_granularity="selective", graph=True) == ["RCL108"]
+    assert refuses(contract, recompute_granularity="selective", graph=True) == ["module-conflict"]
     assert refuses(contract, recompute_granularity="selective", recompute_modules=["mlp"], graph=True) == []
-    assert refuses(contract, moe_layer_recompute=True, fp8="hybrid") == ["RCL108"]
+    assert refuses(contract, moe_layer_recompute=True, fp8="hybrid") == ["module-conflict"]
     assert refuses(contract, recompute_granularity="selective", fp8="hybrid") == []
     assert [branch["x-subject"]["item"] for branch in contract["allOf"]] == ["core_attn", "moe"]
 
@@ -191,9 +191,9 @@ def test_the_modules_are_those_that_the_guard_allows(contract_of):
     )
     (branch,) = contract["allOf"]
     assert contract["x-modules"] == ["core_attn", "moe", "mlp"]
-    assert branch["x-rule"] == "RCL106"
+    assert branch["x-rule"] == "unknown-module"
     assert "set(recompute_modules) - {'core_attn', 'moe', 'mlp'}" in branch["x-condition"]
-    assert refuses(contract, recompute_granularity="selective", recompute_modules=["mlp", "MoE"]) == ["RCL106"]
+    assert refuses(contract, recompute_granularity="selective", recompute_modules=["mlp", "MoE"]) == ["unknown-module"]
     assert refuses(contract, recompute_granularity="selective", recompute_modules=["mlp"]) == []
 
 
@@ -208,7 +208,7 @@ def test_a_loop_over_modules_refuses_each_that_it_names(contract_of):
     )
     (branch,) = contract["allOf"]
     assert branch["x-subject"] == {"field": "recompute_modules", "items": ["core_attn", "mla_up_proj"]}
-    assert refuses(contract, graph=True, recompute_modules=["moe", "mla_up_proj"]) == ["RCL108"]
+    assert refuses(contract, graph=True, recompute_modules=["moe", "mla_up_proj"]) == ["module-conflict"]
     assert refuses(contract, graph=True, recompute_modules=["moe"]) == []
     assert refuses(contract, graph=False, recompute_modules=["core_attn"]) == []
 
@@ -226,10 +226,10 @@ def test_helpers_enums_and_deprecated_settings_are_followed(contract_of):
         """
     )
     recompute = {"recompute_granularity": "full"}
-    assert refuses(contract, graph_impl="local", **recompute) == ["RCL109"]
+    assert refuses(contract, graph_impl="local", **recompute) == ["recompute-conflict"]
     assert refuses(contract, scope=["moe"], graph_impl="local", **recompute) == []
-    assert refuses(contract, scope="moe,attn", graph_impl="local", **recompute) == ["RCL109"]
-    assert refuses(contract, scope=["old"], **recompute) == ["RCL109"]
+    assert refuses(contract, scope="moe,attn", graph_impl="local", **recompute) == ["recompute-conflict"]
+    assert refuses(contract, scope=["old"], **recompute) == ["recompute-conflict"]
     assert refuses(contract, scope="old,moe", **recompute) == []
     assert refuses(contract, scope=["attn"], **recompute) == []
 
@@ -244,7 +244,7 @@ def test_defaults_tell_a_missing_feature_from_a_conflict(contract_of):
                 raise ValueError("conflict")
         """
     )
-    assert [branch["x-rule"] for branch in contract["allOf"]] == ["RCL107", "RCL108"]
+    assert [branch["x-rule"] for branch in contract["allOf"]] == ["module-needs-feature", "module-conflict"]
 
 
 def test_a_version_of_a_package_is_a_named_requirement(contract_of):
@@ -257,7 +257,7 @@ def test_a_version_of_a_package_is_a_named_requirement(contract_of):
     )
     (branch,) = contract["allOf"]
     assert branch["x-requires"] == {"transformer-engine": ">=2.6.0dev0"}
-    assert branch["x-rule"] == "RCL107"
+    assert branch["x-rule"] == "module-needs-feature"
     assert branch["x-fields"] == ["fp8", "recompute_modules"]
     assert contract["x-untranslated"] == []
 

@@ -85,7 +85,7 @@ def test_what_a_parser_checks_names_its_fields(name: str) -> None:
     parser = store.parser(name)
     assert parser.fields and SCHEMAS[name]["$defs"]["arguments"]["x-source"]
     for guard in parser.guards:
-        assert guard.code == "RCL111" and guard.help and guard.source.count("#L") == 1
+        assert guard.rule == "framework-rule" and guard.help and guard.source.count("#L") == 1
         assert guard.field in guard.fields and set(guard.fields) <= parser.fields.keys()
 
 

@@ -40,7 +40,7 @@ def schemas(inner: st.SearchStrategy) -> st.SearchStrategy:
         "exclusiveMinimum": st.integers(0, 2),
         "exclusiveMaximum": st.integers(0, 2),
         "title": st.just("t"),
-        "x-rule": st.just("RCL101"),
+        "x-rule": st.just("invalid-granularity"),
     }
     return st.dictionaries(st.sampled_from(sorted(keywords)), st.none(), max_size=3).flatmap(
         lambda chosen: st.fixed_dictionaries({key: keywords[key] for key in chosen})

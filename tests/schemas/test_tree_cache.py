@@ -48,13 +48,13 @@ def kept(tmp_path: Path) -> Path:
 
 
 def guards(contract) -> list[str]:
-    return [guard.code for guard in contract.guards]
+    return [guard.rule for guard in contract.guards]
 
 
 def test_a_contract_is_kept_in_a_folder_of_ones_own(tree, tmp_path, monkeypatch):
     root = tree()
     first = derived(root, keep=True)
-    assert guards(first) == ["RCL101"]
+    assert guards(first) == ["invalid-granularity"]
     assert stat.S_IMODE(kept(tmp_path).parent.stat().st_mode) == 0o700
     monkeypatch.setattr(tree_cache, "freshly_derived", None)  # it is not derived again
     assert derived(root, keep=True) == first
@@ -144,7 +144,7 @@ def test_somebody_elses_is_not_believed(tree, tmp_path, of):
 def test_what_others_may_write_is_not_believed(tree, tmp_path):
     root = tree()
     first = derived(root, keep=True)
-    content = kept(tmp_path).read_bytes().replace(b"RCL101", b"RCL102")
+    content = kept(tmp_path).read_bytes().replace(b"invalid-granularity", b"invalid-method")
     kept(tmp_path).write_bytes(content)
     kept(tmp_path).chmod(0o666)
     assert derived(root, keep=True) == first
@@ -211,7 +211,7 @@ def test_a_source_is_followed_within_a_budget(tree, statements, said):
         assert "please report" not in str(error)
     else:
         assert said in ("", None)
-        assert "RCL101" in guards(contract)
+        assert "invalid-granularity" in guards(contract)
 
 
 def test_what_cannot_be_followed_is_said_in_the_summary(command, tree, tmp_path, monkeypatch):

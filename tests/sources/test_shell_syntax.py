@@ -1,0 +1,225 @@
+"""The grammar of shell scripts: what each construct becomes, written as events.
+
+``a|b c`` is a command of two words, ``X = a`` an assignment, ``X = (a|b)`` one of an array. In a word, ``?`` is what
+only a run can tell, ``$X`` a variable, ``"$X"`` one in quotes, ``$X[]`` an array, ``${X:-a}`` one with a default, and
+``\\$`` a dollar sign. Behind them stands the arm of each ``if`` and ``case`` that an event is in, and whether it is in
+a function.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from recompute_lint.sources.shell.syntax import Assign, Event, Parser, Part, Piece, Simple, Variable
+
+
+def parsed(text: str) -> list[Event]:
+    events: list[Event] = []
+    Parser(text, events).script()
+    return events
+
+
+def shown(event: Event, nodes: dict[int, int]) -> str:
+    words = ["|".join("".join(map(part_shown, word)) or "''" for word in event.words)]
+    if isinstance(event, Assign):
+        words = [event.name, "+=" if event.append else "=", f"({words[0]})" if event.array else words[0]]
+    arms = [f"{nodes.setdefault(node, len(nodes))}.{arm}" for node, arm in event.branch]
+    if arms:
+        words.append(f"[{' '.join(arms)}]")
+    if isinstance(event, Simple) and event.in_function:
+        words.append("in a function")
+    return " ".join(words)
+
+
+def part_shown(part: Part) -> str:
+    if isinstance(part, Piece):
+        return "?" if part.text is None else part.text.replace("$", "\\$")
+    name = part.name + ("[]" if part.array else "")
+    if part.default is not None:
+        name = f"{{{name}:-{''.join(map(part_shown, part.default))}}}"
+    return f'"${name}"' if part.quoted else f"${name}"
+
+
+def events(text: str) -> list[str]:
+    nodes: dict[int, int] = {}
+    return [shown(event, nodes) for event in parsed(text)]
+
+
+BECOMES = [
+    ("a b", ["a|b"]),
+    ("a 'b c' d", ["a|b c|d"]),
+    ('a "b c" d', ["a|b c|d"]),
+    ('a "b \\"c\\" \\$d \\\\ \\x" e', ['a|b "c" \\$d \\ \\x|e']),
+    ("a b\\ c", ["a|b c"]),
+    ("a b'c'\"d\"", ["a|bcd"]),
+    ("a '' \"\"", ["a|''|''"]),
+    ("a b#c #d", ["a|b#c"]),
+    ("a $X", ["a|$X"]),
+    ('a "$X"', ['a|"$X"']),
+    ("a ${X}", ["a|$X"]),
+    ('a "${X[@]}" ${Y[*]}', ['a|"$X[]"|$Y[]']),
+    ("a ${X[1]}", ["a|$"]),
+    ("a ${X:-b}", ["a|${X:-b}"]),
+    ("a ${X-b} ${X:=c} ${X=d}", ["a|${X:-b}|${X:-c}|${X:-d}"]),
+    ('a ${X:-"b c"} ${X:-${Y}}', ["a|${X:-b c}|${X:-$Y}"]),
+    ("a ${X:?b}", ["a|$X"]),
+    ("a ${X:+b} ${X%b} ${#X} ${!X}", ["a|$|$|$|$"]),
+    ("a ${1} ${12} ${1:-b}", ["a|$1|$12|$1"]),
+    ("a $1 $12 $# $? $@ $*", ["a|$1|$12|$|$|$[]|$[]"]),
+    ('a "$@"', ['a|"$[]"']),
+    ('a $ "$" $%', ["a|\\$|\\$|\\$%"]),
+    ("a $'b\n' $\"c\"", ["a|b\n|c"]),
+    ('a `b c` "x`b`y"', ["a|?|x?y"]),
+    ('a $(b c) "x$(b c)y"', ["b|c", "b|c", "a|?|x?y"]),
+    ("a $((1+2)) b", ["a|?|b"]),
+    ("a $(b ')' c) d", ["b|)|c", "a|?|d"]),
+    ('a $(b "(" c) d', ["b|(|c", "a|?|d"]),
+    ("a $(b \\( c) d", ["b|(|c", "a|?|d"]),
+    ("a $(b $(c d) e)", ["c|d", "b|?|e", "a|?"]),
+    ("a {b,c} {1..2} {b}", ["a|?|?|{b}"]),
+    ("X=a", ["X = a"]),
+    ("X=", ["X = ''"]),
+    ("X=a b", ["X = a", "b"]),
+    ("X='a b' Y=\"c $Z\"", ["X = a b", 'Y = c "$Z"']),
+    ("X+=a", ["X += a"]),
+    ("X=(a b)", ["X = (a|b)"]),
+    ("X+=('a b' \"$Y\")", ['X += (a b|"$Y")']),
+    ("X=()", ["X = ()"]),
+    ("X=(a # b\n c\n)", ["X = (a|c)"]),
+    ("X=(a; b)", ["X = (a|b)"]),
+    ("export X=a Y=b", ["X = a", "Y = b"]),
+    ("local X", []),
+    ("declare -x X=a", ["X = a"]),
+    ("readonly X=a; a $X", ["X = a", "a|$X"]),
+    ("a; b & c | d && e || f", ["a", "b", "c", "d", "e", "f"]),
+    ("a > b c", ["a|c"]),
+    ("a 2>&1 b", ["a|b"]),
+    ("a >>b 2>c <d e", ["a|e"]),
+    ("a &>b c", ["a|c"]),
+    ("a >|b c", ["a|c"]),
+    ("a <<<b c", ["a|c"]),
+    ("a 1 2", ["a|1|2"]),
+    ("a \\\\\n b", ["a|\\", "b"]),
+    ("a\r\nb\r\n", ["a", "b"]),
+    ("# a\nb", ["b"]),
+    ("a # b", ["a"]),
+    ("(a; b)", ["a", "b"]),
+    ("((a+b))\nc", ["c"]),
+    ("{ a; }", ["a"]),
+    ("if a; then b; elif c; then d; else e; fi; f", ["a [0.0]", "b [0.0]", "c [0.1]", "d [0.1]", "e [0.2]", "f"]),
+    ("if a\nthen b\nfi", ["a [0.0]", "b [0.0]"]),
+    ("if a; then if b; then c; else d; fi; fi", ["a [0.0]", "b [0.0 1.0]", "c [0.0 1.0]", "d [0.0 1.1]"]),
+    ("case $X in a) b ;; c|d) e ;; *) f ;; esac; g", ["b [0.0]", "e [0.1]", "f [0.2]", "g"]),
+    ("case $X in\n(a)\nb\n;;\nc) d\nesac", ["b [0.0]", "d [0.1]"]),
+    ("for X in a b; do c $X; done", ["X = ?", "c|$X"]),
+    ("for ((i=0; i<1; i++)); do a; done", ["i", "i++", "a"]),
+    ("while a; do b; done", ["a", "b"]),
+    ("until a; do b; done", ["a", "b"]),
+    ("select X in a b; do c; done", ["X = ?", "c"]),
+    ("f() { a; }\nb", ["a in a function", "b"]),
+    ("f () {\n a\n}\nb", ["a in a function", "b"]),
+    ("function f { a; }\nb", ["a in a function", "b"]),
+    ("function f() { a; }; b", ["a in a function", "b"]),
+    ("f() { { a; }; b; }\nc", ["a in a function", "b in a function", "c"]),
+    ("{ a; } ; } b", ["a", "b"]),
+    ("time a", ["a"]),
+    ("! a", ["a"]),
+    ("read X Y", ["read|X|Y", "X = ?", "Y = ?"]),
+    ("read -r X", ["read|-r|X", "X = ?"]),
+    ("printf -v X a", ["printf|-v|X|a", "X = ?"]),
+    ("printf X a", ["printf|X|a"]),
+    ("mapfile -t X", ["mapfile|-t|X", "X = ?"]),
+    ("a <<B\nc d\nB\ne", ["a", "e"]),
+    ("bash <<B\nc d\nB\ne", ["bash", "c|d", "e"]),
+    ("bash <<'B'\nc $X \\\\$Y\nB\ne", ["bash", "c|$X|\\$Y", "e"]),
+    ("bash <<B\nc $X \\\\$Y\nB\ne", ["bash", "c|$X|\\$Y", "e"]),
+    ("bash <<-B\n\tc\n\tB\ne", ["bash", "c", "e"]),
+    ("cat > x.sh <<B\nc\nB\nd", ["cat", "c", "d"]),
+    ("cat > x.txt <<B\nc\nB\nd", ["cat", "d"]),
+    ("cat > x <<B\n#!/bin/bash\nc\nB\nd", ["cat", "c", "d"]),
+    ("cat > x <<B\nc\nB\nd", ["cat", "d"]),
+    ("tee x.sh <<B\nc\nB\nd", ["tee|x.sh", "c", "d"]),
+    ("cat <<B | bash\nc\nB\nd", ["cat", "bash", "c", "d"]),
+    ("X=$(cat <<B\n--a b\nB\n)\nc", ["cat", "--a|b", "X = ?", "c"]),
+    ("read -d '' X <<B\n--a b\nB\nc", ["read|-d|''|X", "X = ?", "--a|b", "c"]),
+    ("bash <<A <<B\na\nA\nb\nB\nc", ["bash", "a", "b", "c"]),
+    ("sh <<B; a\nb\nB\nc", ["sh", "a", "b", "c"]),
+    ("a 'b", []),
+    ('a "b', []),
+    ("a $(b", []),
+    ("a ${b", []),
+    ("a 'b\nc", ["c"]),
+    ("X=(a", []),
+    ("a `b", []),
+    ("if a; then b", ["a [0.0]", "b [0.0]"]),
+    ("bash -c 'a b'", ["bash|-c|a b"]),
+    ('a "b$" "c"$\'d\'', ["a|b\\$|cd"]),
+    ("a ~/b *.c", ["a|~/b|*.c"]),
+    ("a [b] [[ c ]]", ["a|[b]|[[|c|]]"]),
+    ("[ a = b ] && c", ["[|a|=|b|]", "c"]),
+    ("bash <<B\nc \\$Y\nB\n", ["bash", "c|$Y"]),
+    ("bash <<'B'\nc \\$Y\nB\n", ["bash", "c|\\$Y"]),
+    # a continued line, also one of Windows
+    ("a \\\n b", ["a|b"]),
+    ("a \\\r\n b", ["a|b"]),
+    ('a "b\\\nc"', ["a|bc"]),
+    # what stands in another here-document or command
+    ("bash <<A\nb $(c ${X:-d})\nA\n", ["bash", "c|${X:-d}", "b|?"]),
+    ("f() {\nbash <<A\nb\nA\n}\nc", ["bash in a function", "b in a function", "c"]),
+    ("if a; then\nbash <<A\nb\nA\nfi", ["a [0.0]", "bash [0.0]", "b [0.0]"]),
+    ("if a; then X=$(b); fi; c", ["a [0.0]", "b [0.0]", "X = ? [0.0]", "c"]),
+    ("f() { X=$(b); }", ["b in a function", "X = ?"]),
+    # what is left open is given up at the end of its line, what stood before it holds
+    ('X=a\nb "$X\nc', ["X = a", "c"]),
+    ("if a; then b; fi; fi; c", ["a [0.0]", "b [0.0]", "c"]),
+    ("a } b", ["a|}|b"]),
+    ("esac; done; a", ["a"]),
+    ("if a; then { b; fi; c", ["a [0.0]", "b [0.0]", "c"]),
+]
+
+
+@pytest.mark.parametrize(("script", "becomes"), BECOMES)
+def test_each_construct_becomes(script: str, becomes: list[str]) -> None:
+    assert events(script) == becomes
+
+
+@pytest.mark.parametrize("script", [script for script, _ in BECOMES])
+def test_what_is_known_stands_where_the_script_has_it(script: str) -> None:
+    for event in parsed(script):
+        for part in (part for word in event.words for part in word):
+            if isinstance(part, Piece) and part.text is not None:
+                assert script[part.start : part.end] == part.text
+            elif isinstance(part, Variable):
+                assert script[part.start] == "$" and part.name in script[part.start : part.end]
+
+
+@pytest.mark.parametrize(
+    ("script", "texts"),
+    [
+        ("  a b # c\nd  \n", ["a b # c", "d  "]),
+        ("X=a Y='b c' d e; f\n", ["X=a", "Y='b c'", "X=a Y='b c' d e", "f"]),
+        ("X=(a\n b) c\n", ["X=(a\n b)", "X=(a\n b) c"]),
+        ("for X in a b; do c; done\n", ["X", "c"]),
+        ("read X Y\n", ["read X Y", "read X Y", "read X Y"]),
+        ("a $(b c) d\n", ["b c", "a $(b c) d"]),
+    ],
+)
+def test_an_event_stands_where_the_script_has_it(script: str, texts: list[str]) -> None:
+    assert [script[event.start : event.end] for event in parsed(script)] == texts
+
+
+@pytest.mark.parametrize(
+    ("script", "texts"),
+    [
+        ("a `b c` d", ["`b c`"]),
+        ('a "x`b`y"', ["`b`"]),
+        ("a $(b c)d", ["$(b c)"]),
+        ("a $((1+2)) b", ["$((1+2))"]),
+        ("a {b,c} d", ["{b,c}"]),
+        ("for X in a; do b; done", ["X"]),
+    ],
+)
+def test_what_only_a_run_can_tell_stands_where_the_script_has_it(script: str, texts: list[str]) -> None:
+    parts = [part for event in parsed(script) for word in event.words for part in word]
+    unknown = [part for part in parts if isinstance(part, Piece) and part.text is None]
+    assert [script[part.start : part.end] for part in unknown] == texts
