@@ -296,7 +296,7 @@ def from_table(table: dict[str, Any], path: str) -> Options:
                 key == "mcore" and value and os.path.isdir(os.path.join(values["root"], value))
             ):
                 values[key] = os.path.join(values["root"], value)
-            _check_named(key, values[key], where)
+            _check_named(key, values[key.replace("-", "_")], where)
         elif key in _SWITCHES:
             if not isinstance(value, bool):
                 raise UsageError(f"{where} must be true or false")
