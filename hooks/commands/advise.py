@@ -14,8 +14,7 @@ from ...smoke.advise.gpus import GPUS
 from ...smoke.advise.predict import AdviseOptions, AdviseSite
 from ...smoke.advise.words import Target
 from ...smoke.request import GIB
-from ...sources.model import Site
-from ..memory import site_of
+from ..memory import site_of, target_of
 from ..options import size
 from ..stated import check_facts
 from .common import UsageError, add_configuration_options, fail
@@ -93,23 +92,4 @@ def _progress(stage: str) -> None:
 
 
 def _sites(namespace: argparse.Namespace) -> list[tuple[AdviseSite, Target]]:
-    return [(site_of(site), _target(site)) for site in read(namespace)]
-
-
-def _target(site: Site) -> Target:
-    values, keys = {}, {}
-    for name, setting in site.settings.items():
-        span = setting.span
-        if span.path == site.file:
-            values[name] = (span.line, span.column, span.end_line, span.end_column)
-        if setting.key.path == site.file:
-            keys[name] = (setting.key.line, setting.key.column)
-    try:
-        with open(site.file, encoding="utf-8") as stream:
-            text = stream.read()
-    except (OSError, UnicodeDecodeError):
-        text = ""
-    inherited = frozenset(
-        name for name, setting in site.settings.items() if name not in keys and setting.value is not None
-    )
-    return Target(site.dialect, site.path, site.file, text, values, keys, inherited)
+    return [(site_of(site), target_of(site)) for site in read(namespace)]
