@@ -44,6 +44,8 @@ class Options(NamedTuple):
     facts: tuple[tuple[str, Any], ...] = ()
     #: A Hugging Face config.json, or the folder it is in.
     model: str = ""
+    #: Bytes that a GPU has, as ``80GB``: a recipe that takes more is reported.
+    gpu_memory: str = ""
     #: A file that lists findings which are known and not to be reported.
     baseline: str = ""
     #: The folder of the configuration file, to which its globs are relative.
@@ -71,7 +73,7 @@ _MAX_BYTES = 2**20
 #: What a configuration file may hold, by its key, and how each value is read.
 _LISTS = ("select", "extend-select", "ignore")
 _NAMES = ("exclude", "extend-recompute-keys", "extend-validators")
-_STRINGS = ("mcore", "dialect", "te", "model", "baseline")
+_STRINGS = ("mcore", "dialect", "te", "model", "baseline", "gpu-memory")
 _SWITCHES = ("parameter-defaults",)
 KEYS = (*_LISTS, *_NAMES, *_STRINGS, *_SWITCHES, "facts", "per-file-ignores")
 
@@ -182,6 +184,25 @@ def _in_folder(folder: str) -> Options | None:
     return None
 
 
+#: Units of :func:`size`; none is the first.
+_UNITS = {"": 10**9, "GB": 10**9, "GIB": 2**30, "MB": 10**6, "MIB": 2**20, "TB": 10**12, "G": 10**9}
+
+
+def size(value: str, where: str) -> int:
+    """The bytes that ``80GB`` or ``79.6GiB`` stand for.
+
+    Raises:
+        UsageError: it is no size.
+    """
+    import re
+
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([A-Za-z]*)", value.strip())
+    unit = _UNITS.get(match[2].upper()) if match else None
+    if match is None or unit is None:
+        raise UsageError(f"{where}: {value!r} is not a size; write 80GB or 79.6GiB")
+    return int(float(match[1]) * unit)
+
+
 def _read_named(path: str) -> Options:
     options = _read(path)
     if options is None:
@@ -266,14 +287,16 @@ def from_table(table: dict[str, Any], path: str) -> Options:
             if not isinstance(value, str):
                 raise UsageError(f"{where} must be a string")
             checked = {"dialect": dialect, "te": release}.get(key)
-            values[key] = checked(value, where) if checked is not None and value else value
+            values[key.replace("-", "_")] = checked(value, where) if checked is not None and value else value
+            if key == "gpu-memory" and value:
+                size(value, where)
             if key == "mcore":
                 values["mcore_by"] = os.path.basename(path)
             if (key in ("model", "baseline") and value) or (
                 key == "mcore" and value and os.path.isdir(os.path.join(values["root"], value))
             ):
                 values[key] = os.path.join(values["root"], value)
-            _check_named(key, values[key], where)
+            _check_named(key, values[key.replace("-", "_")], where)
         elif key in _SWITCHES:
             if not isinstance(value, bool):
                 raise UsageError(f"{where} must be true or false")

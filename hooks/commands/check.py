@@ -189,7 +189,7 @@ class _Source:
     def lint(self) -> Report:
         """Lint anew: the files may have changed."""
         options = configurations(self._namespace)
-        linter = Linter(options, contracts=Contracts(options, cache=not self._namespace.no_cache))
+        linter = Linter(options, contracts=Contracts(options, cache=not self._namespace.no_cache), predicts=True)
         if self.is_stdin:
             return linter.run(self.paths, self.given)
         files = linter.files(self.paths, force_exclude=self._namespace.force_exclude)

@@ -191,7 +191,8 @@ def _folder() -> Any:
 _TOML = (
     '[tool.recompute-lint]\nselect = ["RCL1"]\nper-file-ignores = {"a/*" = ["RCL2"]}\nmcore = "0.16.1"\n',
     'ignore = ["unknown-module"]\nexclude = ["x", "*.yml"]\nfacts = {num_layers = 32, x = true}\nte = "2.6"\n',
-    'extend-validators = ["check"]\nparameter-defaults = true\ndialect = "verl"\nbaseline = "b.json"\nmodel = "m"\n',
+    'extend-validators = ["check"]\nparameter-defaults = true\ndialect = "verl"\nbaseline = "b.json"\nmodel = "m"\n'
+    'gpu-memory = "80GB"\n',
 )
 _BASELINES = (
     '{"version": 1, "findings": {"a.yaml": [{"code": "RCL106", "line": "x: [mlpp]"}]}}',
