@@ -11,6 +11,7 @@ from ..sources.errors import UsageError, shown
 from ..sources.projects import upwards
 from ..sources.suggest import nearest
 from ..sources.text import reason_of
+from .output import FORMATS
 
 
 class Options(NamedTuple):
@@ -50,6 +51,10 @@ class Options(NamedTuple):
     baseline: str = ""
     #: The folder of the configuration file, to which its globs are relative.
     root: str = ""
+    #: That file; empty where there is none.
+    file: str = ""
+    #: What decides about the run and not about findings, by the keys of the configuration file.
+    run: tuple[tuple[str, Any], ...] = ()
 
     def wants(self, code: str, path: str) -> bool:
         """Whether findings of the rule ``code`` in the file ``path`` are to be shown."""
@@ -67,6 +72,9 @@ class Options(NamedTuple):
         return True
 
 
+#: Where a folder's configuration may be, the first that is there.
+CONFIGURATION_FILES = ("recompute-lint.toml", ".recompute-lint.toml", "pyproject.toml")
+
 #: A configuration file that is larger than this is something else.
 _MAX_BYTES = 2**20
 
@@ -75,7 +83,16 @@ _LISTS = ("select", "extend-select", "ignore")
 _NAMES = ("exclude", "extend-recompute-keys", "extend-validators")
 _STRINGS = ("mcore", "dialect", "te", "model", "baseline", "gpu-memory")
 _SWITCHES = ("parameter-defaults",)
-KEYS = (*_LISTS, *_NAMES, *_STRINGS, *_SWITCHES, "facts", "per-file-ignores")
+#: What decides about the run, and what each key may be. The configuration of the folder that is worked in counts.
+RUN: dict[str, tuple[Any, ...]] = {
+    "output-format": FORMATS,
+    "min-severity": ("warning", "error"),
+    "fail-on": ("warning", "error", "never"),
+    "color": ("auto", "always", "never"),
+    "fix": (False, True),
+    "unsafe-fixes": (False, True),
+}
+KEYS = (*_LISTS, *_NAMES, *_STRINGS, *_SWITCHES, "facts", "per-file-ignores", *RUN)
 
 
 def codes(values: Any, where: str) -> tuple[str, ...]:
@@ -175,7 +192,7 @@ class Configurations:
 
 
 def _in_folder(folder: str) -> Options | None:
-    for name in ("recompute-lint.toml", ".recompute-lint.toml", "pyproject.toml"):
+    for name in CONFIGURATION_FILES:
         path = os.path.join(folder, name)
         if os.path.isfile(path):
             options = _read(path)
@@ -272,7 +289,7 @@ def from_table(table: dict[str, Any], path: str) -> Options:
         UsageError: a key is unknown, or a value of the wrong kind.
         UnknownRelease: there is no contract for the release that is asked for.
     """
-    values: dict[str, Any] = {"root": os.path.dirname(os.path.abspath(path))}
+    values: dict[str, Any] = {"root": os.path.dirname(os.path.abspath(path)), "file": path}
     for key, value in table.items():
         if key not in KEYS:
             close = nearest(key, KEYS)
@@ -297,6 +314,11 @@ def from_table(table: dict[str, Any], path: str) -> Options:
             ):
                 values[key] = os.path.join(values["root"], value)
             _check_named(key, values[key.replace("-", "_")], where)
+        elif key in RUN:
+            if type(value) is not type(RUN[key][0]) or value not in RUN[key]:
+                words = " or ".join(str(word).lower() if word in (True, False) else shown(word) for word in RUN[key])
+                raise UsageError(f"{where} must be {words}")
+            values["run"] = (*values.get("run", ()), (key, value))
         elif key in _SWITCHES:
             if not isinstance(value, bool):
                 raise UsageError(f"{where} must be true or false")
