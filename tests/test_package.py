@@ -181,6 +181,16 @@ def test_a_parents_mistake_is_one_finding_however_many_inherit_it(repository):
     assert "inherited by 1200 linted files" in said
 
 
+def test_init_writes_a_hook_that_runs(checkout, repository, command, monkeypatch):
+    user = repository("recompute-lint")
+    (user.folder / ".pre-commit-config.yaml").unlink()
+    result = command("init", "--yes", "--repo", str(checkout), str(user.folder))
+    assert result.code == 0, result.err
+    user.commit(bad=TYPO)
+    code, said = user.hook("run", "--all-files")
+    assert code == 1 and "bad.yaml:5:25: error[RCL106]" in said, said
+
+
 NAMES = ["--output-file=a.yaml", "--exclude=*.yaml", "-v.yaml", "--fix.yaml", "a.yaml"]
 
 
