@@ -30,6 +30,7 @@ COMMANDS = {
     "show": "the effective recompute settings of a recipe, with their origins",
     "explain": "the page of a rule",
     "contract": "what a megatron-core release allows, what changed, or a contract from a source tree",
+    "schema": "a JSON Schema of a framework's recipes, for editors and check-jsonschema",
     "compat": "a table of recipes and megatron-core releases",
     "smoke": "does a small model with the recipe's settings run? (needs the extra smoke)",
     "advise": "will it fit, and which recomputation is the cheapest that does? (needs the extra smoke)",

@@ -7,6 +7,13 @@ from ..lint_rules import registry
 from ..sources.model import Finding, Fix, Span
 
 
+class Related(NamedTuple):
+    """Another place that has a part in a mistake, and which part."""
+
+    span: Span
+    message: str
+
+
 class Diagnostic(NamedTuple):
     """One line of a report."""
 
@@ -22,6 +29,8 @@ class Diagnostic(NamedTuple):
     own_severity: str = ""
     #: Where the mistake is, if it is shown elsewhere since that file is not linted.
     home: Span | None = None
+    #: The other settings that make the mistake together with the one at ``span``.
+    related: tuple[Related, ...] = ()
 
     @property
     def name(self) -> str:
@@ -46,6 +55,18 @@ class Raw(NamedTuple):
     def code(self) -> str:
         """The code of the finding's rule."""
         return registry.find(self.finding.rule).code
+
+
+def _related(finding: Finding) -> tuple[Related, ...]:
+    """The settings that a finding involves and does not point into, each once."""
+    at = finding.span
+    places = {
+        setting.whole: Related(setting.whole, f"{setting.name} is set here")
+        for setting in finding.involved
+        if setting.key.line
+        and not (setting.whole.path == at.path and setting.whole[1:3] <= at[1:3] and at[3:] <= setting.whole[3:])
+    }
+    return tuple(places.values())
 
 
 def place(
@@ -73,15 +94,27 @@ def place(
     for raw in found:
         file, anchor, finding = raw
         diagnostic = Diagnostic(
-            finding.span, raw.code, finding.message, finding.note, finding.help, finding.fix, (), finding.severity
+            finding.span,
+            raw.code,
+            finding.message,
+            finding.note,
+            finding.help,
+            finding.fix,
+            own_severity=finding.severity,
+            related=_related(finding),
         )
         home, mistake = finding.span.path, None
         if home != file:
             own = next((setting.span for setting in finding.involved if setting.span.path == file), None)
             if (raw.code, finding.span) not in at_home and (own is not None or home not in linted):
                 origin = f"{home}:{finding.span.line}"
+                related = (Related(finding.span, "inherited from here"), *diagnostic.related)
                 diagnostic = diagnostic._replace(
-                    span=own or anchor, message=f"{finding.message} ({origin})", fix=None, home=finding.span
+                    span=own or anchor,
+                    message=f"{finding.message} ({origin})",
+                    fix=None,
+                    home=finding.span,
+                    related=tuple(one for one in related if one.span != (own or anchor)),
                 )
                 mistake = finding.span if own is None and not in_each_file else None
         if not is_shown(diagnostic):

@@ -45,6 +45,8 @@ class Report(NamedTuple):
     stale: tuple[str, ...] = ()
     #: By path, the bytes of the files as they were linted; those at least that fixes are for.
     contents: Mapping[str, bytes] = MappingProxyType({})
+    #: What is known of memory and speed, as Markdown.
+    evidence: str = ""
 
     @property
     def ok(self) -> bool:

@@ -56,7 +56,7 @@ TESTS = (
 WORDS_SHARE = 0.25
 
 #: The tests of a mutant are those that take so many seconds of processor time together without it, the quickest first.
-_BUDGET = 10.0
+_BUDGET = 6.0
 
 #: What they may take with it: this many seconds, and so many times what they take without.
 _AT_LEAST, _TIMES = 10.0, 2.0

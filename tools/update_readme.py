@@ -1,7 +1,7 @@
 """Write the parts of README that other files decide: ``python tools/update_readme.py [--check | --links ADDRESS]``.
 
-These are the tables of rules and dialects, and the commands that install recompute-lint, which change on the day that it
-is published (``recompute_lint/published.py``). With ``--links``, links to files of the repository become links to an
+These are the tables of rules and dialects, and the commands that install recompute-lint, which change on the day when
+it is published (``recompute_lint/published.py``). With ``--links``, links to files of the repository become links to an
 address: a package index shows README without them.
 """
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...lint_rules.registry import RULES
 from ...schemas import store
+from ...schemas.reading import read
 from ...sources.text import reason_of
 from ...sources.visible import visible, visible_lines
 from .. import output
@@ -59,6 +60,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(output.FORMATS)} (default: full)",
     )
     report.add_argument("--output-file", metavar="FILE", help="write the report to FILE")
+    report.add_argument(
+        "--evidence",
+        metavar="FILE",
+        action="append",
+        help="with markdown: the Markdown that advise or bench wrote, to be part of the report",
+    )
     report.add_argument("--statistics", action="store_true", help="count findings by rule instead of listing them")
     report.add_argument("--baseline", metavar="FILE", help="do not report the findings that FILE lists")
     report.add_argument("--write-baseline", metavar="FILE", help="write the current findings to FILE")
@@ -79,7 +86,9 @@ def run(namespace: argparse.Namespace) -> int:
             return _write_baseline(source, namespace)
         if namespace.diff:
             return _diff(source, namespace)
+        evidence = _evidence(namespace.evidence or [])
         report, count = _fix(source, namespace) if namespace.fix else (source.lint(), 0)
+        report = report._replace(evidence=evidence)
     except (UsageError, store.UnknownRelease) as error:
         return fail(error)
     except BrokenPipeError:
@@ -103,16 +112,46 @@ def run(namespace: argparse.Namespace) -> int:
         sys.stdout.flush()
         return _exit_code(report, namespace)
     form = output.load(namespace.output_format)
-    text = _statistics(report) if namespace.statistics else form.render(report, color=_color(namespace))
-    if not namespace.quiet and (namespace.statistics or form.TEXT):
+    as_json = namespace.output_format == "json"
+    text = _statistics(report, as_json) if namespace.statistics else form.render(report, color=_color(namespace))
+    if not namespace.quiet and ((namespace.statistics and not as_json) or form.TEXT):
         text += visible(summary(report, count)) + "\n"
     try:
         _write(text, namespace.output_file)
+        if namespace.output_format == "github" and os.environ.get(_SUMMARY):
+            _append(output.load("markdown").render(report, color=False), os.environ[_SUMMARY])
     except BrokenPipeError:
         raise
     except OSError as error:
-        return fail(UsageError(f"{namespace.output_file}: cannot be written: {reason_of(error)}"))
+        file = namespace.output_file or os.environ.get(_SUMMARY)
+        return fail(UsageError(f"{file}: cannot be written: {reason_of(error)}"))
     return _exit_code(report, namespace)
+
+
+#: The file that GitHub Actions shows beside a job.
+_SUMMARY = "GITHUB_STEP_SUMMARY"
+
+
+def _append(text: str, path: str) -> None:
+    with open(path, "a", encoding="utf-8", errors="backslashreplace") as stream:
+        stream.write(f"{text}\n")
+
+
+def _evidence(paths: list[str]) -> str:
+    """What the files hold that ``--evidence`` names, one below the other.
+
+    Raises:
+        UsageError: one cannot be read.
+    """
+    texts = []
+    for path in paths:
+        try:
+            texts.append(read(path).decode("utf-8"))
+        except OSError as error:
+            raise UsageError(f"--evidence: {path}: cannot be read: {reason_of(error)}") from None
+        except UnicodeDecodeError:
+            raise UsageError(f"--evidence: {path}: not text in UTF-8") from None
+    return "\n\n".join(texts)
 
 
 def _without_sites(paths: list[str], report: Report) -> list[str]:
@@ -270,9 +309,17 @@ def _write(text: str, path: str | None) -> None:
         sys.stdout.flush()
 
 
-def _statistics(report: Report) -> str:
+def _statistics(report: Report, as_json: bool) -> str:
     counts = Counter(diagnostic.code for diagnostic in report.diagnostics)
     rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    if as_json:  # in ruff's shape
+        import json
+
+        fixable = {diagnostic.code for diagnostic in report.diagnostics if diagnostic.fix}
+        found = [
+            {"code": code, "name": RULES[code].name, "count": count, "fixable": code in fixable} for code, count in rows
+        ]
+        return json.dumps(found, indent=2) + "\n"
     return "".join(f"{count:6}  {code}  {RULES[code].name}\n" for code, count in rows)
 
 

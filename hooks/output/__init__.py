@@ -8,7 +8,7 @@ from typing import Protocol
 from ..report import Report
 
 #: What ``--output-format`` takes. Each has a module ``<name>_format`` here.
-FORMATS = ("full", "concise", "json", "github", "gitlab", "junit", "sarif")
+FORMATS = ("full", "concise", "json", "github", "gitlab", "junit", "markdown", "rdjson", "sarif")
 
 
 class Format(Protocol):

@@ -26,7 +26,7 @@ from ..shell.syntax import Event
 from ..shell.variables import Field, split, together
 from ..shell.words import Command, commands
 from ..suggest import nearest
-from . import Given, Reading, load, of_program, places, rejected
+from . import Dialect, Given, Reading, load, of_program, places, rejected
 
 #: What full recomputation needs beside it.
 NEEDED = ("recompute_method", "recompute_num_layers")
@@ -38,6 +38,7 @@ _INTERESTING = re.compile(
     rf"--\"?(?:[\w-]{{0,40}}{WORD}(?:\b|_|[gmn][_-])|{spelled((*WORDLESS, *REMOVED))}|{NEARLY})"
     rf"|[\w.]\.(?:{WORD}[gmn]?_\w+|{NEARLY}|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
     rf"|[{{,]\s*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})\s*:"
+    rf"|(?:^|(?<=[ \t'\"]))(?:(?:{'|'.join(sorted(RECOMPUTE_FLAGS))})=|-rl(?![\w-]))"
 )
 
 
@@ -271,11 +272,28 @@ def of_flags(
         reader: reads the files beside it.
         absent: the settings that nothing gives to the command, as far as its program has no other source of them.
     """
+    if any(map(_UNUSUAL.match, line.texts)):
+        line = line._replace(flags=(*line.flags, *_unusual(line, of_program(line.texts))))
     removed = any(flag.name in REMOVED for flag in line.flags) and any(map(_PRETRAINS.search, line.texts))
     if removed or any(is_recompute(flag.name) for flag in line.flags):
         settings = settings_of(flag for flag in line.flags if _FLAG_NAME.match(flag.name))
         given = Given(settings, path, "", anchor, complete=line.complete, flags=True, line=line, absent=absent)
         yield load(of_program(line.texts)).site(given, reader)
+
+
+def _unusual(line: Line, dialect: Dialect) -> Iterator[Flag]:
+    """The flags of a command that are no words with two dashes, where its program has such."""
+    program = next((index for index, text in enumerate(line.texts) if text.endswith(".py")), -1)
+    behind = line.texts[program + 1 :]
+    for words in (line.others, *(flag.values for flag in line.flags)):
+        for word, after in zip(words, (*words[1:], None), strict=True):
+            text = word.text or ""
+            match = _UNUSUAL.match(text)
+            if match and match[1] and dialect.dashless:
+                at = match.end()
+                yield Flag(match[1], word.part(0, at - 1), (Word(text[at:], word.part(at), word.computed),))
+            elif text in behind and text == dialect.short[0]:
+                yield Flag(dialect.short[1], word.span, () if after is None else (after,))
 
 
 def of_overrides(line: Line, overrides: Iterable[Override], anchor: Span, path: str, reader: Reader) -> Iterator[Site]:
@@ -329,3 +347,4 @@ def _is_key(name: str) -> bool:
 #: Megatron-LM's own programs.
 _PRETRAINS = re.compile(r"(?:^|/)pretrain_\w+\.py$")
 _FLAG_NAME = re.compile(r"[A-Za-z]\w*$")
+_UNUSUAL = re.compile(rf"(?:({'|'.join(sorted(RECOMPUTE_FLAGS))})=|-rl$)")

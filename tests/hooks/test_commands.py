@@ -7,7 +7,7 @@ import json
 import pytest
 
 from recompute_lint.lint_rules.registry import RULES
-from recompute_lint.schemas import store
+from recompute_lint.schemas import meanings, store
 from recompute_lint.schemas.compare import compare
 from tests.schemas.test_choose import CONFIG, TREE
 
@@ -148,8 +148,9 @@ def test_file_named_like_a_misspelled_command(command):
 
 
 def test_explain_lists_all_rules(command):
-    out = command("explain").out
-    assert [line.split()[0] for line in out.splitlines()] == list(RULES)
+    rules, meant = command("explain").out.split("\n\n")
+    assert [line.split()[0] for line in rules.splitlines()] == list(RULES)
+    assert [line.split()[0] for line in meant.splitlines()] == meanings.names()
 
 
 @pytest.mark.parametrize("name", ["RCL106", "rcl106", "unknown-module"])

@@ -149,12 +149,14 @@ TEXTS: dict[str, list[Example]] = {
             filename="train.sh",
         ),
     ],
+    "RCL301": [Example(f'x = cfg.get("recompute_method", {name})\n', filename="a.py") for name in ("f" * 40, "f" * 41)],
     "RCL303": [
+        Example('ALLOWED_RECOMPUTE_MODULES = ("core_attn", "moe_act", "attention")\n', filename="a.py"),
         Example(
             '# Valid options for recompute_modules: ["core_attn", "moe", "mlpp"].\nmodules = None\n',
             filename="a.py",
             options={"mcore": "0.12.3"},
-        )
+        ),
     ],
 }
 

@@ -450,3 +450,16 @@ def test_quotes_inside_a_string_are_the_inner_shells(lint, script: str) -> None:
 def test_a_quote_that_is_not_closed_keeps_no_blanks(lint) -> None:
     text = 'bash -c "echo don\'t; python t.py --recompute-granularity ful"\n'
     assert [code for *_, code in lint({"a.sh": text}, mcore="0.16.1")] == ["RCL101"]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "bash -c 'python t.py --num-layers 4 --recompute-granularity $G'\n",
+        'srun bash -c "python t.py --num-layers 4 --recompute-granularity \\$G --recompute-method \\"${M:-block}\\""\n',
+        "bash -c 'python t.py --recompute-granularity full --recompute-method `x` --recompute-num-layers $(y)'\n",
+        "bash -c 'python t.py model.recompute_granularity=\"$G\" model.recompute_method=$M'\n",
+    ],
+)
+def test_what_the_inner_shell_replaces_is_unknown(lint, script: str) -> None:
+    assert lint({"a.sh": script}, mcore="0.16.1") == []
