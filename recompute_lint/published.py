@@ -8,6 +8,9 @@ from __future__ import annotations
 #: The repository's address, as git clones it; empty while there is none to name.
 REPOSITORY: str = ""
 
+#: The address of the documentation, without a slash at its end; empty while there is none.
+DOCUMENTATION: str = ""
+
 #: Whether the name on PyPI is ours. Until then, no message and no page tells anybody to install it from there.
 ON_PYPI: bool = False
 

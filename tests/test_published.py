@@ -58,3 +58,43 @@ def test_no_page_tells_to_install_a_name_that_is_not_ours():
         )
     ]
     assert published.ON_PYPI or told == []
+
+
+def test_readmes_links_survive_on_a_package_index():
+    from tools.update_readme import with_links
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    new = with_links(text, "https://example.org/blob/v1/")
+    assert "](https://example.org/blob/v1/docs/contract.md)" in new
+    assert not re.search(r"\]\((?!https://|#)", new)
+    assert with_links(new, "https://example.org/") == new
+
+
+PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", *(
+    str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").rglob("*.md")))]  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_pages_link_to_is_there(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?![a-z]+:)([^)\s]*)\)", re.sub(r"(?ms)^```.*?^```|`[^`\n]*`", "", text)):
+        name, _, anchor = target.partition("#")
+        linked = (ROOT / page).parent / name if name else ROOT / page
+        assert linked.exists(), target
+        if anchor and linked.suffix == ".md":
+            headings = re.findall(r"(?m)^#+ (.*)$", linked.read_text(encoding="utf-8"))
+            assert anchor in [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings], (
+                target
+            )
+
+
+def test_the_day_of_publication_changes_readme_by_itself(monkeypatch):
+    from tools import update_readme
+
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "PATH_OR_ADDRESS_OF_A_CLONE" in text
+    monkeypatch.setattr(published, "REPOSITORY", "https://example.org/ours")
+    new = update_readme.updated(text)
+    assert "PATH_OR_ADDRESS" not in new and "  - repo: https://example.org/ours\n    rev: v" in new
+    monkeypatch.setattr(published, "ON_PYPI", True)
+    assert "$ pip install recompute-lint\n" in update_readme.updated(text)
