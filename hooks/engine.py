@@ -34,6 +34,8 @@ class Content(NamedTuple):
     text: Document | None = None
     #: The recompute settings that were not read.
     unread: tuple[Unread, ...] = ()
+    #: The sites as their files have them, without what is stated of their models.
+    as_written: tuple[Site, ...] = ()
     #: What is wrong with the comments that are to silence findings.
     marks: tuple[Finding, ...] = ()
 
@@ -75,6 +77,7 @@ class Linter:
         contracts: chooses what each file is linted against.
         reader: reads files, and keeps those that others inherit from.
         reporter: makes the report.
+        predicts: whether sites are run to see if they fit, where ``gpu-memory`` is set; it takes seconds for each.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class Linter:
         contracts: Contracts | None = None,
         reader: Reader | None = None,
         reporter: Reporter | None = None,
+        predicts: bool = False,
     ) -> None:
         self._configurations = configurations
         self._contracts = contracts or Contracts(configurations)
@@ -91,6 +95,7 @@ class Linter:
         self._reporter = reporter or Reporter(configurations, self._contracts)
         self._linted: Document | None = None
         self._verbose = False
+        self._predicts = predicts
 
     def contract(self, path: str) -> Choice:
         """The contract for the file at ``path``; see :class:`Contracts`."""
@@ -156,7 +161,7 @@ class Linter:
         if not options.dialect and (sites or not reading.claimed or kind not in ("json", "yaml")):
             told = kind if kind != "yaml" or is_told(path) else ""
             left = tuple(unread(document.path, document.text, told, sites))
-        found = Content(sites, reading.problems, document if concerns else None, left, marks)
+        found = Content(sites, reading.problems, document if concerns else None, left, tuple(reading.sites), marks)
         if kind != "yaml":
             return found
         if sites and not _is_template(searched):
@@ -309,6 +314,12 @@ class Linter:
             found.extend(Raw(site.file, site.anchor, finding) for finding in findings)
             if len(found) > _MOST_FINDINGS:
                 raise TooMuch(f"has more than {_MOST_FINDINGS:,} mistakes")
+        if self._predicts and options.gpu_memory:
+            from . import memory
+
+            if options.wants(memory.RULE, path):
+                for site in content.as_written:
+                    found.extend(Raw(site.file, site.anchor, finding) for finding in memory.check(site, options))
         return content
 
 

@@ -200,6 +200,20 @@ def test_what_is_no_list_is_not() -> None:
     assert list(lists_of_modules(ast.parse(text))) == []
 
 
+def test_messages_quote_values_in_one_way() -> None:
+    """As JSON does, with ``shown``; not as Python does."""
+    found = [
+        f"{name}:{value.lineno}"
+        for name, (_, tree) in modules().items()
+        if folder_of(name) != "schemas"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and re.search(r"(?:Error|Finding|Facts)$", ast.unparse(node.func))
+        for value in ast.walk(node)
+        if isinstance(value, ast.FormattedValue) and value.conversion == ord("r")
+    ]
+    assert [place for place in found if not place.startswith("recompute_lint:")] == []
+
+
 def test_no_module_is_too_long_to_read() -> None:
     lengths = {
         path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines())

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..keys import NEARLY, RECOMPUTE_FLAGS, RECOMPUTE_KEYS, WORD, WORDLESS, spelled
+from ..keys import NEARLY, OTHER_ENGINES, RECOMPUTE_FLAGS, RECOMPUTE_KEYS, WORD, WORDLESS, spelled
 from ..model import Finding, Setting, Site, Span
 from ..reader import Document, Reader
 from ..shell import makefile, sourced
@@ -35,9 +35,9 @@ _COMMENT_LINES = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
 #: What a script must hold before anything of it is looked at closely.
 _INTERESTING = re.compile(
-    rf"--\"?(?:[\w-]{{0,40}}{WORD}(?:\b|_|[gmn][_-])|{spelled((*WORDLESS, *REMOVED))}|{NEARLY})"
-    rf"|[\w.]\.(?:{WORD}[gmn]?_\w+|{NEARLY}|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
-    rf"|[{{,]\s*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})\s*:"
+    rf"--\"?(?:[\w-]{{0,40}}{WORD}(?:\b|[_gmn])|{spelled((*WORDLESS, *REMOVED))}|{NEARLY})"
+    rf"|[\w.]\.(?:{WORD}[_gmn]\w+|{NEARLY}|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
+    rf"|[{{,]\s*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})\s*:|\.{OTHER_ENGINES}="
     rf"|(?:^|(?<=[ \t'\"]))(?:(?:{'|'.join(sorted(RECOMPUTE_FLAGS))})=|-rl(?![\w-]))"
 )
 
@@ -307,7 +307,7 @@ def of_overrides(line: Line, overrides: Iterable[Override], anchor: Span, path: 
         for part in one.parts():
             groups.setdefault(part.path, {})[part.setting.name] = part.setting
             firsts.setdefault((part.path, part.setting.name), part)
-    keys = (f"{prefix}.{name}" for prefix, group in groups.items() for name in group if _is_key(name))
+    keys = (f"{prefix}.{name}" for prefix, group in groups.items() for name in group if _is_key(name, line))
     for where, dialect in places(keys).items():
         inside = f"{where}."
         nested = {prefix[len(inside) :]: group for prefix, group in groups.items() if prefix.startswith(inside)}
@@ -339,9 +339,15 @@ def _sweep(setting: Setting) -> Finding:
     return rejected("framework-rule", setting, message, source=_SWEEPS, help="write one value")
 
 
-def _is_key(name: str) -> bool:
+def _is_key(name: str, line: Line) -> bool:
     """Whether an override of a key of this name makes its command a site."""
+    if name == OTHER_ENGINES:
+        return any(map(_MEGATRON_ENGINE.search, line.texts))
     return is_recompute(name) or name.startswith(("activation_check", "activations_check"))
+
+
+#: What has verl train with Megatron, in releases whose Megatron engine does not read that switch.
+_MEGATRON_ENGINE = re.compile(r"^[+]*model_engine=megatron$|\b(?:fully_async|transfer_queue)\w*_megatron_trainer\b")
 
 
 #: Megatron-LM's own programs.

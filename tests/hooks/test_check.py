@@ -264,11 +264,16 @@ def test_walks_as_ruff_does(command):
         "node_modules/g.yaml",
         "h.txt",
         ".i.yaml",
+        ".github/workflows/j.yml",
     ]
     files = dict.fromkeys(names, TYPO)
     files["env/pyvenv.cfg"] = ""
     found = json.loads(check(command, ".", files=files).out)
-    assert [os.path.relpath(entry["filename"]) for entry in found] == ["a.yaml", "b/c.yml"]
+    assert [os.path.relpath(entry["filename"]) for entry in found] == [
+        ".github/workflows/j.yml",
+        "a.yaml",
+        "b/c.yml",
+    ]
 
 
 def test_gitignore(command, tmp_path):
@@ -404,11 +409,11 @@ def test_per_file_ignores(command):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("ignor = []\n", "did you mean 'ignore'?"),
+        ("ignor = []\n", "did you mean ignore?"),
         ("ignore = 'RCL106'\n", "must be a list of strings"),
-        ("ignore = ['RCL77']\n", "'RCL77' is not a rule's code"),
+        ("ignore = ['RCL77']\n", '"RCL77" is not a rule\'s code'),
         ("mcore = 1\n", "must be a string"),
-        ("dialect = 'hydra'\n", "'hydra' is not a dialect"),
+        ("dialect = 'hydra'\n", '"hydra" is not a dialect'),
         ("per-file-ignores = []\n", "must be a table"),
         ("[[[\n", "invalid TOML"),
         (b"\xff", "invalid TOML"),
