@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType, SimpleNamespace
 
+#: What other linters call a command of ours.
+_ELSEWHERE = {"lint": "check", "rule": "explain", "rules": "explain", "config": "check --show-settings"}
+
 _EPILOG = "'recompute-lint PATHS' is short for 'recompute-lint check PATHS'."
 
 #: Every command with the line that ``--help`` shows for it.
@@ -27,10 +30,13 @@ COMMANDS = {
     "show": "the effective recompute settings of a recipe, with their origins",
     "explain": "the page of a rule",
     "contract": "what a megatron-core release allows, what changed, or a contract from a source tree",
+    "schema": "a JSON Schema of a framework's recipes, for editors and check-jsonschema",
     "compat": "a table of recipes and megatron-core releases",
     "smoke": "does a small model with the recipe's settings run? (needs the extra smoke)",
     "advise": "will it fit, and which recomputation is the cheapest that does? (needs the extra smoke)",
     "bench": "what does recomputation save and cost? (needs the extra smoke)",
+    "init": "write the configuration, the pre-commit entry and the workflow of a repository",
+    "completion": "a script that completes commands and options in bash, zsh or fish",
     "server": "findings and fixes in an editor (needs the extra lsp)",
 }
 
@@ -88,6 +94,13 @@ def _run(arguments: list[str]) -> int:
     if command not in COMMANDS:
         if command in ("-h", "--help", "-V", "--version") or not arguments:
             return _top_level(arguments)
+        if command == "help" and not os.path.lexists(command):
+            return _run([*arguments[1:2], "--help"])
+        behind = next((word for word in arguments if word in COMMANDS and not os.path.lexists(word)), None)
+        if behind and command.startswith("-"):
+            options = " ".join(word for word in arguments if word != behind)
+            print(f"recompute-lint: the command comes first: recompute-lint {behind} {options}", file=sys.stderr)
+            return 2
         meant = _misspelled(command)
         if meant:
             print(f"recompute-lint: no command and no file is named {command}; did you mean {meant}?", file=sys.stderr)
@@ -96,7 +109,12 @@ def _run(arguments: list[str]) -> int:
     else:
         arguments = arguments[1:]
     module = load(command)
-    return module.run(_namespace(command, module, arguments))
+    namespace = _namespace(command, module, arguments)
+    if any(name.startswith("RECOMPUTE_LINT_") for name in os.environ):
+        from .environment import fill
+
+        fill(namespace)
+    return module.run(namespace)
 
 
 def _namespace(command: str, module: ModuleType, arguments: list[str]) -> Namespace | SimpleNamespace:
@@ -122,6 +140,8 @@ def _misspelled(word: str) -> str | None:
     """The command that is meant by a word that names neither a command nor anything on the disk."""
     if not word.isalpha() or os.path.lexists(word):
         return None
+    if word.lower() in _ELSEWHERE:
+        return f"'recompute-lint {_ELSEWHERE[word.lower()]}'"
     from ..sources.suggest import nearest
 
     return nearest(word, COMMANDS)

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from ..sources import dialects, facts, keys
 from ..sources.files import is_told, kind_of, matches_any, walk
 from ..sources.model import Finding, Site, Span, TooMuch
 from ..sources.reader import Document, Reader
-from ..sources.text import is_utf16, read_bytes, too_large
+from ..sources.text import decode, is_utf16, read_bytes, too_large
 from ..sources.unread import FRAMEWORK, Unread, unread
 from .contracts import Contracts
 from .diagnostics import Raw
@@ -33,6 +34,10 @@ class Content(NamedTuple):
     text: Document | None = None
     #: The recompute settings that were not read.
     unread: tuple[Unread, ...] = ()
+    #: The sites as their files have them, without what is stated of their models.
+    as_written: tuple[Site, ...] = ()
+    #: What is wrong with the comments that are to silence findings.
+    marks: tuple[Finding, ...] = ()
 
 
 class Part(NamedTuple):
@@ -43,6 +48,8 @@ class Part(NamedTuple):
     sites: int
     #: The releases that they were linted against; see :class:`Report`.
     linted_against: list[str]
+    #: What speaks against one of these; see :class:`Report`.
+    doubts: list[str]
     #: What each file with a site was read as, where that is asked for.
     read_as: list[str]
     #: The recompute settings that were not read.
@@ -70,6 +77,7 @@ class Linter:
         contracts: chooses what each file is linted against.
         reader: reads files, and keeps those that others inherit from.
         reporter: makes the report.
+        predicts: whether sites are run to see if they fit, where ``gpu-memory`` is set; it takes seconds for each.
     """
 
     def __init__(
@@ -79,6 +87,7 @@ class Linter:
         contracts: Contracts | None = None,
         reader: Reader | None = None,
         reporter: Reporter | None = None,
+        predicts: bool = False,
     ) -> None:
         self._configurations = configurations
         self._contracts = contracts or Contracts(configurations)
@@ -86,6 +95,7 @@ class Linter:
         self._reporter = reporter or Reporter(configurations, self._contracts)
         self._linted: Document | None = None
         self._verbose = False
+        self._predicts = predicts
 
     def contract(self, path: str) -> Choice:
         """The contract for the file at ``path``; see :class:`Contracts`."""
@@ -139,8 +149,9 @@ class Linter:
         kind = kind_of(path, searched) or "yaml"
         candidates = dialects.candidates(searched, kind, options.dialect)
         concerns = keys.concerns(searched, kind, options.extend_recompute_keys, lambda: self._contracts.modules(path))
+        marks = _invalid_marks(path, content, kind) if b"recompute-lint:" in searched or b"RCL" in searched else ()
         if not candidates and not concerns:
-            return Content([], [])
+            return Content([], [], marks=marks)
         document = self._linted = self._reader.linted(path, content)
         reading = dialects.read(document, self._reader, candidates, forced=bool(options.dialect))
         sites = [facts.close_with(site, dict(options.facts), options.model) for site in reading.sites]
@@ -150,7 +161,7 @@ class Linter:
         if not options.dialect and (sites or not reading.claimed or kind not in ("json", "yaml")):
             told = kind if kind != "yaml" or is_told(path) else ""
             left = tuple(unread(document.path, document.text, told, sites))
-        found = Content(sites, reading.problems, document if concerns else None, left)
+        found = Content(sites, reading.problems, document if concerns else None, left, tuple(reading.sites), marks)
         if kind != "yaml":
             return found
         if sites and not _is_template(searched):
@@ -199,6 +210,7 @@ class Linter:
         found: list[Raw] = []
         sites = 0
         linted_against: dict[str, None] = {}
+        doubts: dict[str, None] = {}
         unread: list[Unread] = []
         read: list[str] = []
         contents: dict[str, bytes] = {}
@@ -210,6 +222,7 @@ class Linter:
             found.extend(part.found)
             sites += part.sites
             linted_against.update(dict.fromkeys(part.linted_against))
+            doubts.update(dict.fromkeys(part.doubts))
             if verbose is not None:
                 for line in part.read_as:
                     verbose(line)
@@ -218,7 +231,11 @@ class Linter:
                     verbose(f"{path}:{line}: a recompute setting {reason}{advice}")
         report = self._reporter.report(found, paths, {**contents, **given})
         return report._replace(
-            sites=sites, linted_against=tuple(linted_against), unread=tuple(unread), read=tuple(read)
+            sites=sites,
+            linted_against=tuple(linted_against),
+            doubts=tuple(doubts),
+            unread=tuple(unread),
+            read=tuple(read),
         )
 
     def _parts(self, paths: list[str], given: Mapping[str, bytes]) -> Iterable[Part]:
@@ -248,6 +265,7 @@ class Linter:
         found: list[Raw] = []
         read_as: list[str] = []
         linted_against: dict[str, None] = {}
+        doubts: dict[str, None] = {}
         unread: list[Unread] = []
         read: list[str] = []
         contents: dict[str, bytes] = {}
@@ -268,20 +286,21 @@ class Linter:
                 if sites or content.text is not None:
                     choice = self.contract(path)
                     linted_against[f"megatron-core {choice.contract.version}: {choice.reason}"] = None
+                    doubts.update(dict.fromkeys(choice.doubts))
                 for home in {raw.finding.span.path for raw in raws if raw.finding.fix is not None}:
                     own = self._linted
                     document = own if own is not None and own.path == home else self._reader.document(home)
                     _note(contents, home, document.content)
             found.extend(raws[:_MOST_FINDINGS])
             found.extend(Raw(path, problem.span, problem) for problem in problems)
-        return Part(found, count, list(linted_against), read_as, unread, read, contents)
+        return Part(found, count, list(linted_against), list(doubts), read_as, unread, read, contents)
 
     def _examine(self, path: str, data: bytes | None, found: list[Raw]) -> Content:
         """Append to ``found`` what there is to find in a file."""
         content = self._look(path, data)
         sites, text = content.sites, content.text
         anchor = sites[0].anchor if sites else Span(path, 1, 1, 1, 1)
-        found.extend(Raw(path, anchor, problem) for problem in content.problems)
+        found.extend(Raw(path, anchor, problem) for problem in (*content.problems, *content.marks))
         if not sites and text is None:
             return content
         options = self.options_for(path)
@@ -295,7 +314,21 @@ class Linter:
             found.extend(Raw(site.file, site.anchor, finding) for finding in findings)
             if len(found) > _MOST_FINDINGS:
                 raise TooMuch(f"has more than {_MOST_FINDINGS:,} mistakes")
+        if self._predicts and options.gpu_memory:
+            from . import memory
+
+            if options.wants(memory.RULE, path):
+                for site in content.as_written:
+                    found.extend(Raw(site.file, site.anchor, finding) for finding in memory.check(site, options))
         return content
+
+
+def _invalid_marks(path: str, content: bytes, kind: str) -> tuple[Finding, ...]:
+    """What is wrong with a file's own comments that are to silence findings."""
+    from .unused import invalid
+
+    text = decode(path, content) if kind in ("python", "yaml", "script") else ""
+    return () if isinstance(text, Finding) else tuple(islice(invalid(path, text, kind), _MOST_FINDINGS))
 
 
 def _bound(sites: list[Site]) -> None:

@@ -1,6 +1,7 @@
 """What a run is told to do, from the command line and from configuration files."""
 
 import os
+import re
 from typing import Any, NamedTuple
 
 from ..lint_rules.registry import RULES
@@ -10,6 +11,7 @@ from ..sources.errors import UsageError, shown
 from ..sources.projects import upwards
 from ..sources.suggest import nearest
 from ..sources.text import reason_of
+from .output import FORMATS
 
 
 class Options(NamedTuple):
@@ -43,10 +45,16 @@ class Options(NamedTuple):
     facts: tuple[tuple[str, Any], ...] = ()
     #: A Hugging Face config.json, or the folder it is in.
     model: str = ""
+    #: Bytes that a GPU has, as ``80GB``: a recipe that takes more is reported.
+    gpu_memory: str = ""
     #: A file that lists findings which are known and not to be reported.
     baseline: str = ""
     #: The folder of the configuration file, to which its globs are relative.
     root: str = ""
+    #: That file; empty where there is none.
+    file: str = ""
+    #: What decides about the run and not about findings, by the keys of the configuration file.
+    run: tuple[tuple[str, Any], ...] = ()
 
     def wants(self, code: str, path: str) -> bool:
         """Whether findings of the rule ``code`` in the file ``path`` are to be shown."""
@@ -64,15 +72,27 @@ class Options(NamedTuple):
         return True
 
 
+#: Where a folder's configuration may be, the first that is there.
+CONFIGURATION_FILES = ("recompute-lint.toml", ".recompute-lint.toml", "pyproject.toml")
+
 #: A configuration file that is larger than this is something else.
 _MAX_BYTES = 2**20
 
 #: What a configuration file may hold, by its key, and how each value is read.
 _LISTS = ("select", "extend-select", "ignore")
 _NAMES = ("exclude", "extend-recompute-keys", "extend-validators")
-_STRINGS = ("mcore", "dialect", "te", "model", "baseline")
+_STRINGS = ("mcore", "dialect", "te", "model", "baseline", "gpu-memory")
 _SWITCHES = ("parameter-defaults",)
-KEYS = (*_LISTS, *_NAMES, *_STRINGS, *_SWITCHES, "facts", "per-file-ignores")
+#: What decides about the run, and what each key may be. The configuration of the folder that is worked in counts.
+RUN: dict[str, tuple[Any, ...]] = {
+    "output-format": FORMATS,
+    "min-severity": ("warning", "error"),
+    "fail-on": ("warning", "error", "never"),
+    "color": ("auto", "always", "never"),
+    "fix": (False, True),
+    "unsafe-fixes": (False, True),
+}
+KEYS = (*_LISTS, *_NAMES, *_STRINGS, *_SWITCHES, "facts", "per-file-ignores", *RUN)
 
 
 def codes(values: Any, where: str) -> tuple[str, ...]:
@@ -172,13 +192,32 @@ class Configurations:
 
 
 def _in_folder(folder: str) -> Options | None:
-    for name in ("recompute-lint.toml", ".recompute-lint.toml", "pyproject.toml"):
+    for name in CONFIGURATION_FILES:
         path = os.path.join(folder, name)
         if os.path.isfile(path):
             options = _read(path)
             if options is not None:
                 return options
     return None
+
+
+#: Units of :func:`size`; none is the first.
+_UNITS = {"": 10**9, "GB": 10**9, "GIB": 2**30, "MB": 10**6, "MIB": 2**20, "TB": 10**12, "G": 10**9}
+
+
+def size(value: str, where: str) -> int:
+    """The bytes that ``80GB`` or ``79.6GiB`` stand for.
+
+    Raises:
+        UsageError: it is no size.
+    """
+    import re
+
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([A-Za-z]*)", value.strip())
+    unit = _UNITS.get(match[2].upper()) if match else None
+    if match is None or unit is None:
+        raise UsageError(f"{where}: {value!r} is not a size; write 80GB or 79.6GiB")
+    return int(float(match[1]) * unit)
 
 
 def _read_named(path: str) -> Options:
@@ -195,28 +234,52 @@ def _read(path: str) -> Options | None:
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {reason_of(error)}") from None
     in_pyproject = os.path.basename(path) == "pyproject.toml"
-    if in_pyproject and b"recompute-lint" not in data:
+    if in_pyproject and not re.search(rb"(?i)recompute[\W_]?lint", data):
         return None
     try:
         import tomllib
     except ImportError:  # Python 3.10
         import tomli as tomllib  # type: ignore[no-redef]
     try:
-        table = tomllib.loads(data.decode("utf-8"))
+        document = tomllib.loads(data.decode("utf-8"))
     except RecursionError:
         raise UsageError(f"{path}: invalid TOML: it is nested too deeply") from None
     except (ValueError, MemoryError) as error:  # a number of thousands of digits is a plain ValueError
         raise UsageError(f"{path}: invalid TOML: {error}") from None
+    table: Any = document
     if in_pyproject:
-        tools = table.get("tool", {})
+        tools = document.get("tool", {})
         if not isinstance(tools, dict):
             raise UsageError(f"{path}: tool must be a table: write [tool.recompute-lint]")
         table = tools.get("recompute-lint")
         if table is None:
+            _check_tables(document, path)
             return None
         if not isinstance(table, dict):
             raise UsageError(f"{path}: tool.recompute-lint must be a table")
     return from_table(table, path)
+
+
+def _check_named(key: str, value: str, where: str) -> None:
+    """Check what a key names, also where no file turns out to need it."""
+    if not value or key not in ("mcore", "model"):
+        return
+    from .stated import check_model, check_release
+
+    (check_release if key == "mcore" else check_model)(value, where)
+
+
+def _check_tables(document: dict[str, Any], path: str) -> None:
+    """Check that no table of a pyproject.toml without ours is meant for it.
+
+    Raises:
+        UsageError: one is.
+    """
+    ours = "recompute-lint"
+    for place, tables in (("tool.", document.get("tool", {})), ("", document)):
+        for name in tables:
+            if isinstance(tables[name], dict) and re.sub(r"[\W_]", "", name).lower() == "recomputelint":
+                raise UsageError(f"{path}: unknown table [{place}{name}]; did you mean [tool.{ours}]?")
 
 
 def from_table(table: dict[str, Any], path: str) -> Options:
@@ -224,24 +287,38 @@ def from_table(table: dict[str, Any], path: str) -> Options:
 
     Raises:
         UsageError: a key is unknown, or a value of the wrong kind.
+        UnknownRelease: there is no contract for the release that is asked for.
     """
-    values: dict[str, Any] = {"root": os.path.dirname(os.path.abspath(path))}
+    values: dict[str, Any] = {"root": os.path.dirname(os.path.abspath(path)), "file": path}
     for key, value in table.items():
         if key not in KEYS:
             close = nearest(key, KEYS)
+            if key == "tool" and isinstance(value, dict):
+                raise UsageError(
+                    f"{path}: unknown key tool: only pyproject.toml has [tool.recompute-lint]; "
+                    "write its keys at the top here"
+                )
             raise UsageError(f"{path}: unknown key {key}" + (f"; did you mean {close}?" if close else ""))
         where = f"{path}: {key}"
         if key in _STRINGS:
             if not isinstance(value, str):
                 raise UsageError(f"{where} must be a string")
             checked = {"dialect": dialect, "te": release}.get(key)
-            values[key] = checked(value, where) if checked is not None and value else value
+            values[key.replace("-", "_")] = checked(value, where) if checked is not None and value else value
+            if key == "gpu-memory" and value:
+                size(value, where)
             if key == "mcore":
                 values["mcore_by"] = os.path.basename(path)
             if (key in ("model", "baseline") and value) or (
-                key == "mcore" and os.path.isdir(os.path.join(values["root"], value))
+                key == "mcore" and value and os.path.isdir(os.path.join(values["root"], value))
             ):
                 values[key] = os.path.join(values["root"], value)
+            _check_named(key, values[key.replace("-", "_")], where)
+        elif key in RUN:
+            if type(value) is not type(RUN[key][0]) or value not in RUN[key]:
+                words = " or ".join(str(word).lower() if word in (True, False) else shown(word) for word in RUN[key])
+                raise UsageError(f"{where} must be {words}")
+            values["run"] = (*values.get("run", ()), (key, value))
         elif key in _SWITCHES:
             if not isinstance(value, bool):
                 raise UsageError(f"{where} must be true or false")
@@ -249,7 +326,10 @@ def from_table(table: dict[str, Any], path: str) -> Options:
         elif key == "facts":
             if not isinstance(value, dict) or not all(name.isidentifier() for name in value):
                 raise UsageError(f"{where} must be a table of TransformerConfig's fields")
+            from .stated import check_facts
+
             values[key] = tuple(value.items())
+            check_facts(values[key], where)
         elif key == "per-file-ignores":
             lists = value.values() if isinstance(value, dict) else [None]
             if not all(isinstance(item, list) and all(isinstance(code, str) for code in item) for item in lists):

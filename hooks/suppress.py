@@ -1,4 +1,8 @@
-"""Comments that silence findings: ``# noqa: RCL301`` and ``# recompute-lint: disable=RCL201``."""
+"""Comments that silence findings: ``# noqa: RCL301`` and ``# recompute-lint: disable=RCL201``.
+
+``disable=`` silences its own line; on a line of its own at the top, the file; on one further down, what is between it
+and ``enable=`` with the same codes. ``disable-next-line=`` silences the line below.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from typing import NamedTuple
 
 from ..lint_rules.registry import RULES
 
-#: What is read of one comment, and of the comments on top of a file. What is beyond silences nothing.
+#: What is read of one comment, and of the comments that silence more than a line. What is beyond silences nothing.
 _MOST_CODES = 100
 _MOST_COMMENTS = 100
 
@@ -18,7 +22,11 @@ _NOQA = re.compile(
     rf"{{0,{_MOST_CODES}}})?)?",
     re.IGNORECASE,
 )
-_DISABLE = re.compile(r"(?:^|\s)#\s*recompute-lint:\s*disable=(?P<codes>[\w-]+(?:\s*,\s*[\w-]+){0,100})")
+_CODES = rf"=(?P<codes>[\w-]+(?:\s*,\s*[\w-]+){{0,{_MOST_CODES}}})"
+_MARK = r"(?:^|\s)#\s*recompute-lint:\s*"
+_DISABLE = re.compile(rf"{_MARK}disable{_CODES}")
+_NEXT_LINE = re.compile(rf"{_MARK}disable-next-line{_CODES}")
+_ENABLE = re.compile(rf"{_MARK}enable{_CODES}")
 _SEPARATOR = re.compile(r"[\s,:]+")
 
 #: A file without these bytes has no comment that is about our rules in particular.
@@ -26,7 +34,7 @@ NEEDLES = (b"recompute-lint:", b"RCL", b"rcl")
 
 
 class Comment(NamedTuple):
-    """A comment that silences."""
+    """A comment that silences, or ends what another silences."""
 
     #: Where it stands: a line, from 1, and the columns of the whole and of its codes, from 0.
     line: int
@@ -37,6 +45,14 @@ class Comment(NamedTuple):
     codes: tuple[str, ...]
 
 
+class Block(NamedTuple):
+    """A comment that silences lines, the first and the last of them included."""
+
+    comment: Comment
+    first: int
+    last: int
+
+
 class Suppressions:
     """The suppressions of one file.
 
@@ -45,32 +61,59 @@ class Suppressions:
 
     Attributes:
         used: the codes that have silenced something, each with the line of its comment.
+        unended: the comments in the middle of the file that ``enable=`` does not end, so that they silence nothing.
     """
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
         self.used: set[tuple[int, str]] = set()
-        self._whole_file: list[Comment] = []
-        for number, line in enumerate(lines, 1):
-            stripped = line.strip()
-            if (stripped and not stripped.startswith("#")) or len(self._whole_file) >= _MOST_COMMENTS:
-                break
-            self._whole_file.extend(comment for comment in _in_line(line, number, (_DISABLE,)))
+        self.unended: list[Comment] = []
+        self._blocks = self._find_blocks()
+
+    def _find_blocks(self) -> list[Block]:
+        """What the comments on lines of their own silence."""
+        numbered = [(number, line.lstrip()) for number, line in enumerate(self._lines, 1)]
+        alone = [number for number, line in numbered if line.startswith("#") and "recompute-lint:" in line]
+        code = next((number for number, line in numbered if line and not line.startswith("#")), 0)
+        ends = [one for number in alone for one in _in_line(self._lines[number - 1], number, (_ENABLE,))]
+        blocks: list[Block] = []
+        for number in alone:
+            for comment in _in_line(self._lines[number - 1], number, (_DISABLE,)):
+                if len(blocks) >= _MOST_COMMENTS:
+                    return blocks
+                codes = set(comment.codes)
+                end = next((one for one in ends if one.line > number and codes & {*one.codes}), None)
+                at_top = not code or number < code
+                if end is None and not at_top:
+                    self.unended.append(comment)
+                else:
+                    blocks.append(Block(comment, number, len(self._lines) if end is None else end.line))
+        return blocks
 
     def covers(self, code: str, line: int) -> bool:
         """Whether a finding of the rule ``code`` on ``line`` (from 1) is silenced."""
-        text = self._lines[line - 1] if 0 < line <= len(self._lines) else ""
+        blocks = [comment for comment, first, last in self._blocks if first <= line <= last]
+        above = _in_line(self._line(line - 1), line - 1, (_NEXT_LINE,))
         silenced = False
-        for comment in (*self._whole_file, *_in_line(text, line)):
+        for comment in (*blocks, *above, *_in_line(self._line(line), line)):
             named = [token for token in comment.codes if names(token, code)]
             self.used.update((comment.line, token) for token in named)
             silenced = silenced or bool(named) or not comment.codes
         return silenced
 
+    def _line(self, number: int) -> str:
+        return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
+
     def comments(self) -> Iterator[Comment]:
         """Every suppression of the file that names codes."""
         for number, line in enumerate(self._lines, 1):
-            yield from (comment for comment in _in_line(line, number) if comment.codes)
+            kinds = (_NOQA, _DISABLE, _NEXT_LINE)
+            yield from (comment for comment in _in_line(line, number, kinds) if comment.codes)
+
+    def ends(self) -> Iterator[Comment]:
+        """Every comment that ends what another silences."""
+        for number, line in enumerate(self._lines, 1):
+            yield from _in_line(line, number, (_ENABLE,))
 
 
 def _in_line(text: str, line: int, kinds: tuple[re.Pattern[str], ...] = (_NOQA, _DISABLE)) -> Iterator[Comment]:
@@ -99,3 +142,10 @@ def names(token: str, code: str) -> bool:
     if not RULES[code].default:
         return token in (code, RULES[code].name)
     return token in (RULES[code].name, "all") or (token[:3] == "RCL" and code.startswith(token))
+
+
+def is_known(token: str) -> bool:
+    """Whether a token names a rule, several, or all."""
+    if token[:3] == "RCL":
+        return any(code.startswith(token) for code in RULES)
+    return token == "all" or any(token == rule.name for rule in RULES.values())

@@ -1,7 +1,8 @@
-"""Find the suppressions that silence nothing."""
+"""Find the suppressions that silence nothing, and those that name no rule."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
@@ -9,9 +10,12 @@ from ..lint_rules import registry
 from ..sources.model import Finding
 from ..sources.python.comments import comments
 from ..sources.text import line_starts, split_lines
-from .suppress import Comment, Suppressions, names
+from .suppress import Comment, Suppressions, is_known, names
 
 _CODE = registry.find("unused-suppression").code
+_INVALID = registry.find("invalid-suppression").code
+
+_DIRECTIVE = re.compile(r"(?:^|\s)#\s*recompute-lint:\s*(?P<word>[\w-]+)[ \t]*[=:]?")
 
 
 def unused(
@@ -26,15 +30,11 @@ def unused(
         suppressions: of the file, after all its findings have been asked about.
         is_judged: whether the rule of a code has run on the file. Nothing is said of others.
     """
-    starts = line_starts(text)
-    where: dict[int, list[int]] = {}
-    for piece in comments(text, kind):
-        line = bisect_right(starts, piece.start)
-        where.setdefault(line, []).append(piece.start - 1 - starts[line - 1])
-    judged = [code for code in registry.RULES if code != _CODE and is_judged(code)]
+    is_comment = _places(text, kind)
+    judged = [code for code in registry.RULES if code not in (_CODE, _INVALID) and is_judged(code)]
     lines = split_lines(text)
     for comment in suppressions.comments():
-        if not any(start <= comment.start for start in where.get(comment.line, ())):
+        if not is_comment(comment.line, comment.start):
             continue  # it stands in a string
         idle = [token for token in comment.codes if _is_idle(token, comment, suppressions, judged)]
         if idle:
@@ -42,8 +42,40 @@ def unused(
 
 
 def _is_idle(token: str, comment: Comment, suppressions: Suppressions, judged: list[str]) -> bool:
-    if (comment.line, token) in suppressions.used:
-        return False
-    if token.startswith("RCL") and not any(code.startswith(token) for code in registry.RULES):
-        return True  # no rule's
-    return any(names(token, code) for code in judged)
+    return (comment.line, token) not in suppressions.used and any(names(token, code) for code in judged)
+
+
+def invalid(path: str, text: str, kind: str) -> Iterator[Finding]:
+    """A finding for each suppression that names no rule, is no directive, or is not ended.
+
+    Args:
+        path: the file.
+        text: its content.
+        kind: ``python``, ``yaml`` or ``script``.
+    """
+    rule = registry.load(_INVALID)
+    lines = split_lines(text)
+    suppressions = Suppressions(lines)
+    is_comment = _places(text, kind)
+    for comment in (*suppressions.comments(), *suppressions.ends()):
+        is_ours = "recompute-lint:" in lines[comment.line - 1][comment.start : comment.end]
+        unknown = [token for token in comment.codes if not is_known(token) and (is_ours or token.startswith("RCL"))]
+        if unknown and is_comment(comment.line, comment.start):
+            yield from rule.of_codes(path, lines[comment.line - 1], comment, unknown)
+    for comment in suppressions.unended:
+        if is_comment(comment.line, comment.start):
+            yield rule.of_block(path, comment)
+    for number, line in enumerate(lines, 1):
+        match = _DIRECTIVE.search(line) if "recompute-lint:" in line else None
+        if match and is_comment(number, line.index("#", match.start())):
+            yield from rule.of_word(path, number, match.start("word"), match["word"])
+
+
+def _places(text: str, kind: str) -> Callable[[int, int], bool]:
+    """Whether a comment is what stands at a line (from 1) and a column (from 0), or begins before it."""
+    starts = line_starts(text)
+    where: dict[int, list[int]] = {}
+    for piece in comments(text, kind):
+        line = bisect_right(starts, piece.start)
+        where.setdefault(line, []).append(piece.start - 1 - starts[line - 1])
+    return lambda line, column: any(start <= column for start in where.get(line, ()))

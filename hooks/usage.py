@@ -13,7 +13,20 @@ class _Parser(argparse.ArgumentParser):
     """Shows words of the command line, which may be names of files, as they can be shown."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(visible(message))
+        """Say what is wrong in one line, with the option that was meant, and exit with 2."""
+        unknown = message.removeprefix("unrecognized arguments: ")
+        if unknown != message:
+            message = self._unknown(unknown.split())
+        self.exit(2, visible(f"{self.prog}: {message} ('{self.prog} --help' lists the options)") + "\n")
+
+    def _unknown(self, words: list[str]) -> str:
+        option = next((word.partition("=")[0] for word in words if word.startswith("-")), words[0])
+        if not option.startswith("-"):
+            return f"unexpected argument {option}"
+        from ..sources.suggest import nearest
+
+        close = nearest(option, [name for name in self._option_string_actions if name.startswith("--")])
+        return f"unknown option {option}" + (f"; did you mean {close}?" if close else "")
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):

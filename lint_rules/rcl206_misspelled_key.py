@@ -74,12 +74,20 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
 
 def unread(site: Site, contract: Contract) -> dict[str, str]:
     """Each unknown key that is close to a known one, with that."""
-    meant = frozenset(
-        {*store.parser(site.parser).own, *(field for field in RECOMPUTE_KEYS if field in contract.fields)}
-    )
     known = {*contract.fields, *RECOMPUTE_KEYS, *SUCCESSORS}
-    unknown = (name for name in (*site.origins, *site.settings) if name not in known)
-    return {name: close for name in unknown if (close := _meant(name, meant)) is not None}
+    keys = {**site.origins, **site.settings}
+    unknown = keys.keys() - known
+    if not unknown:
+        return {}
+    own = store.parser(site.parser).own
+    meant = _one(frozenset({*own, *(field for field in RECOMPUTE_KEYS if field in contract.fields)}))
+    return {name: close for name in keys if name in unknown and (close := _meant(name, meant)) is not None}
+
+
+@lru_cache(maxsize=64)
+def _one(names: frozenset[str]) -> frozenset[str]:
+    """The first of all sets that are equal to this one: what is the same object is found faster by :func:`_meant`."""
+    return names
 
 
 def _written(name: str, site: Site) -> str:

@@ -2,7 +2,7 @@
 
 What it does
     Reports a file that ``defaults:`` names and that does not exist. What the recipe inherits is then unknown, and
-    nothing that depends on it is reported.
+    nothing that depends on it is reported. A name that a template leaves to fill in (``<base>.yaml``) is left alone.
 
 Why is this bad
     The framework stops with FileNotFoundError.

@@ -157,11 +157,13 @@ class Site(NamedTuple):
 
     def known(self) -> dict[str, Any]:
         """Every field whose value is known as a whole, with the value."""
-        return {
-            name: value
-            for name, value in {**self.defaults, **self.effective}.items()
-            if value is not UNKNOWN and not (isinstance(value, list) and UNKNOWN in value)
-        }
+        found = {**self.defaults, **self.effective}
+        unknown = [
+            name for name, value in found.items() if value is UNKNOWN or (isinstance(value, list) and UNKNOWN in value)
+        ]
+        for name in unknown:
+            del found[name]
+        return found
 
     def origin(self, field: str) -> Setting | None:
         """The setting that gives ``field`` its effective value, or None when no file sets it."""

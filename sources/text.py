@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 from ..schemas import reading
@@ -96,8 +97,28 @@ def split_lines(text: str) -> list[str]:
     return LINE_BREAK.split(text) if "\r" in text else text.split("\n")
 
 
+def lines_with(text: str, words: Iterable[str]) -> Iterator[str]:
+    """Each line of ``text`` that holds one of some words, ended by a line feed; much faster than to split the text."""
+    seen: set[int] = set()
+    for word in words:
+        at = text.find(word)
+        while at >= 0:
+            start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+            end = len(text) if end < 0 else end
+            if start not in seen:
+                seen.add(start)
+                yield text[start:end]
+            at = text.find(word, end)
+
+
 def line_starts(text: str) -> list[int]:
     """Where each of these lines starts, as an index into ``text``."""
     if "\r" in text:
         return [0, *(match.end() for match in LINE_BREAK.finditer(text))]
     return [0, *accumulate(len(line) + 1 for line in text.split("\n")[:-1])]
+
+
+def is_placeholder(name: str) -> bool:
+    """Whether the name of a file is one that a template leaves to fill in, as in ``<YOUR_MODEL>.yaml``."""
+    _, bracket, behind = name.partition("<")
+    return bool(bracket) and ">" in behind

@@ -51,24 +51,45 @@ def unread(path: str, text: str, kind: str, sites: Iterable[Site]) -> Iterator[U
     """
     if kind == "python":
         return
+    sites = tuple(sites)
+    read = {span.line for span in _own(sites) if span.path == path}
+    starts = line_starts(text)
+    spoken = _lines_with_word(text, starts)
+    if not spoken - read:  # as in most files: what follows takes longer than reading them
+        return
+    everything: set[int] | None = None
     pattern = _pattern(kind)
     reason = {"json": FRAMEWORK, "yaml": FRAMEWORK, "toml": FRAMEWORK, "script": COMMAND}.get(kind, KIND)
-    read = {span.line for site in sites for span in _places(site) if span.path == path}
-    starts = line_starts(text)
     count = 0
-    for match in pattern.finditer(text):
-        start, end = match.span(match.lastgroup or 0)
-        line = bisect_right(starts, start)
-        begins = starts[line - 1]
-        stops = starts[line] if line < len(starts) else len(text)
-        if line in read or (kind not in ("json", "yaml") and re.search(_TALK, text[begins:stops])):
+    for line in sorted(spoken - read):
+        begins, stops, ends = (starts[at] if at < len(starts) else len(text) for at in (line - 1, line, line + 1))
+        if kind not in ("json", "yaml") and re.search(_TALK, text[begins:stops]):
             continue
-        if text[begins:start].lstrip().startswith("#"):
-            continue
-        count += 1
-        if count > _MOST:
-            return
-        yield Unread(Span(path, line, start - begins + 1, line, end - begins + 1), reason)
+        for match in pattern.finditer(text, begins, ends):  # a list's first item stands on the next line
+            start, end = match.span(match.lastgroup or 0)
+            if start >= stops or text[begins:start].lstrip().startswith("#"):
+                break
+            if everything is None:
+                everything = {span.line for site in sites for span in _places(site) if span.path == path}
+            if line in everything:
+                break
+            count += 1
+            if count > _MOST:
+                return
+            yield Unread(Span(path, line, start - begins + 1, line, end - begins + 1), reason)
+
+
+def _lines_with_word(text: str, starts: list[int]) -> set[int]:
+    """The numbers of the lines that speak of recomputation."""
+    lower = text.lower()
+    if len(lower) != len(text):  # a letter became two
+        lower = re.sub("[A-Z]+", lambda match: match[0].lower(), text)
+    lines: set[int] = set()
+    at = lower.find(WORD)
+    while at >= 0:
+        lines.add(line := bisect_right(starts, at))
+        at = lower.find(WORD, starts[line]) if line < len(starts) else -1
+    return lines
 
 
 @cache
@@ -78,6 +99,15 @@ def _pattern(kind: str) -> re.Pattern[str]:
         return re.compile(_KEYED, re.MULTILINE | re.IGNORECASE)
     forms = f"{_FLAG}|{_OVERRIDE}" if kind == "script" else f"{_KEYED}|{_FLAG}|{_OVERRIDE}"
     return re.compile(forms, re.MULTILINE | re.IGNORECASE)
+
+
+def _own(sites: Iterable[Site]) -> Iterator[Span]:
+    """Where the settings stand whose names are those that are looked for."""
+    for site in sites:
+        for name, setting in site.settings.items():
+            if name.startswith(WORD):
+                yield setting.key
+                yield setting.span
 
 
 def _places(site: Site) -> Iterator[Span]:

@@ -23,7 +23,7 @@ BELOW = {
     "schemas": set(),
     "sources": {"schemas"},
     "lint_rules": {"sources", "schemas"},
-    "smoke": {"lint_rules", "sources", "schemas"},
+    "smoke": {"recompute_lint", "lint_rules", "sources", "schemas"},
     "hooks": {"recompute_lint", "smoke", "lint_rules", "sources", "schemas"},
     "recompute_lint": {"hooks", "smoke", "lint_rules", "sources", "schemas"},
 }

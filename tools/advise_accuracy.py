@@ -1,8 +1,9 @@
-"""Predict measured runs, and say how far off: ``advise_accuracy.py FILE.yaml [--match TEXT] [--mcore DIR] [--te DIR]``.
+"""Predict measured runs, and say how far off: ``advise_accuracy.py FILE.yaml [--configs DIR] [--match TEXT]``.
 
 The file has ``entries``, each with ``id``, ``hardware``, ``software``, ``config`` (names of Megatron-LM's arguments or
 of ``TransformerConfig``), ``recompute``, ``measured`` (one or a list of ``what``, ``value_bytes``, ``when``),
-``missing`` and ``confidence``. Each is predicted from its configuration alone.
+``missing`` and ``confidence``. Each is predicted from its configuration alone; with ``--configs`` also from what the
+``model_config.yaml`` beside its ``source`` says, in a checkout of that repository, where the entry is silent.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import yaml
 from recompute_lint.smoke import run
 from recompute_lint.smoke.advise.estimate import CannotMeasure, Estimator
 from recompute_lint.smoke.advise.gpus import GPUS
+from recompute_lint.smoke.advise.predict import relevant
 from recompute_lint.smoke.advise.recipe import recipe_of
 from recompute_lint.sources.errors import UsageError
 
@@ -27,6 +29,22 @@ _CACHE = os.path.expanduser("~/.cache/recompute-lint")
 
 #: Where nothing says it: the tokenizer that Megatron-LM's functional tests use has GPT-2's vocabulary.
 _VOCABULARY = 50257
+
+
+#: What a functional test of Megatron-LM is named after, and its model_config.yaml sets, where an entry doesn't have it.
+_NAMED: dict[str, dict[str, Any]] = {
+    "defer_embedding_wgrad_compute": {"defer_embedding_wgrad_compute": True, "wgrad_deferral_limit": 2},
+    "multi_dist_optimizer_instances": {"num_distributed_optimizer_instances": 2},
+    "tunable_overlap": {"microbatch_group_size_per_virtual_pipeline_stage": 5},
+    "uninstall_te": {"no_masked_softmax_fusion": True, "no_persist_layer_norm": True},
+}
+
+
+#: Figures of something else than the allocator's peak of allocated bytes.
+_NO_PEAK = re.compile(r"reserved|device memory|\.current|difference|out of memory")
+
+#: Two runs closer than this are apart by no more than one run is from its own repetition under natural routing.
+_CLOSE = 0.01
 
 
 class Row(NamedTuple):
@@ -43,6 +61,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file")
     parser.add_argument("--match", default="", help="only entries whose id has this in it")
+    parser.add_argument(
+        "--configs", help="a checkout of Megatron-LM: what an entry's source says and the entry doesn't"
+    )
     parser.add_argument("--mcore", help="a folder with megatron/core in it, for every entry")
     parser.add_argument("--te", help="a folder with transformer_engine in it, for every entry")
     parser.add_argument("--verbose", action="store_true", help="the parts of each prediction")
@@ -78,7 +99,7 @@ def predict(entries: list[dict[str, Any]], options: argparse.Namespace) -> list[
         for number in numbers:
             entry = entries[number]
             try:
-                estimator = Estimator(recipe_of(_config(entry)), GPUS[gpu], later)
+                estimator = Estimator(recipe_of(_config(entry, options.configs)), GPUS[gpu], later)
                 estimator.prepare([estimator.recipe.recompute])
                 prepared[number] = estimator
             except UsageError as error:
@@ -97,7 +118,9 @@ def predict(entries: list[dict[str, Any]], options: argparse.Namespace) -> list[
             # Megatron-LM's own figures are those of its last rank, which has the last stage.
             last = "rank world_size-1" in json.dumps(entry["measured"])
             stage = found[-1] if last else max(found, key=lambda each: each.peak)
-            note = "; ".join((*estimator.recipe.not_modelled, *(f"{name} is not read" for name in again.unread)))
+            note = "; ".join(
+                (*estimator.recipe.not_modelled, *(f"{name} is not read" for name in relevant(again.unread)))
+            )
             if options.verbose:
                 parts = (*stage.state, stage.activations, stage.workspaces)
                 names = ("parameters", "gradients", "optimizer", "activations", "workspaces")
@@ -123,7 +146,7 @@ def measured(entry: dict[str, Any]) -> int:
     for figure in figures:
         if "per_rank" in figure:
             found += [rank["max_allocated_bytes"] for rank in figure["per_rank"]]
-        elif not re.search(r"reserved|device memory|\.current", figure["what"]) and figure.get("value_bytes"):
+        elif not _NO_PEAK.search(figure["what"]) and figure.get("value_bytes"):
             found.append(figure["value_bytes"])
     return max(found, default=0)
 
@@ -133,16 +156,37 @@ def _end(entry: dict[str, Any]) -> int:
     return next((figure["value_bytes"] for figure in figures if ".current" in figure["what"]), 0)
 
 
-def _config(entry: dict[str, Any]) -> dict[str, Any]:
-    config = {**entry["config"], **entry.get("recompute", {})}
+def _config(entry: dict[str, Any], configs: str | None = None) -> dict[str, Any]:
+    own = {**entry["config"], **entry.get("recompute", {})}
+    written = _written(entry, configs) if configs else {}
+    for name, flags in _NAMED.items():
+        if name in entry.get("source", ""):
+            written = {**flags, **written}
+    config = {**{name: value for name, value in written.items() if name not in own}, **own}
     config.setdefault("vocab_size", _VOCABULARY)
     config["world_size"] = config.get("world_size") or 8
     if not any(config.get(name) for name in ("bf16", "fp16", "params_dtype")) and "functional_tests" not in str(entry):
         config["bf16"] = True
     if "functional_tests" in entry.get("source", ""):
-        # Every functional test of Megatron-LM sets this in its environment (model_config.yaml, ENV_VARS).
+        # Four in five of Megatron-LM's functional tests set this in their environment (model_config.yaml, ENV_VARS).
         config.setdefault("cublas_workspace_config", ":4096:8")
     return config
+
+
+def _written(entry: dict[str, Any], configs: str) -> dict[str, Any]:
+    """Arguments of a functional test, by their names; none where the checkout lacks it."""
+    match = re.search(r"(tests/functional_tests/\S+)/golden_values", entry.get("source", ""))
+    path = os.path.join(configs, match[1], "model_config.yaml") if match else ""
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as stream:
+        test = yaml.safe_load(stream)
+    arguments = {name.lstrip("-").replace("-", "_"): value for name, value in (test.get("MODEL_ARGS") or {}).items()}
+    return {
+        name: re.findall(r"[^\s\[\],]+", value) if str(value).startswith("[") and name != "moe_layer_freq" else value
+        for name, value in arguments.items()
+        if "$" not in str(value)
+    }
 
 
 def _gpu(entry: dict[str, Any]) -> str:
@@ -173,7 +217,8 @@ def report(rows: list[Row]) -> None:
     """The table, then how many are within what, by confidence, then the order of recompute choices."""
     print(f"{'predicted':>10} {'measured':>10} {'ratio':>6}  entry")
     for row in rows:
-        if row.predicted is None:
+        if row.predicted is None or not row.measured:
+            row = row._replace(note=row.note or "not an allocated peak")
             print(f"{'-':>10} {row.measured / 1e9:10.3f} {'-':>6}  {row.entry['id']}: {row.note}")
         else:
             ratio = row.predicted / row.measured if row.measured else 0
@@ -195,16 +240,23 @@ def _order(rows: list[Row]) -> None:
     """Groups that differ in recomputation only: whether prediction and measurement put them in the same order."""
     groups: dict[str, list[Row]] = collections.defaultdict(list)
     for row in rows:
-        key = json.dumps([row.entry["config"], row.entry.get("hardware"), row.entry.get("software")], sort_keys=True)
-        groups[key].append(row)
+        if row.measured:
+            key = [row.entry["config"], row.entry.get("hardware"), row.entry.get("software")]
+            groups[json.dumps(key, sort_keys=True)].append(row)
+    print(f"{'pairs right':>12} {'closer':>7}  groups that differ in recomputation only (closer: within {_CLOSE:.0%})")
     for group in groups.values():
+        figures = [(row.measured, row.predicted) for row in group if row.predicted is not None]
         choices = {json.dumps(row.entry.get("recompute"), sort_keys=True) for row in group}
-        if len(choices) < 2 or any(row.predicted is None for row in group):
+        if len(choices) < 2 or len(figures) < 2:
             continue
-        figures = [(row.measured, row.predicted or 0) for row in group]
-        pairs = [(a, b) for number, a in enumerate(figures) for b in figures[number + 1 :] if a[0] != b[0]]
-        right = sum((one[0] < other[0]) == (one[1] < other[1]) for one, other in pairs)
-        print(f"order of {len(group)} choices like {group[0].entry['id']}: {right} of {len(pairs)} pairs right")
+        right = {True: [0, 0], False: [0, 0]}
+        for number, one in enumerate(figures):
+            for other in figures[number + 1 :]:
+                count = right[abs(one[0] / other[0] - 1) < _CLOSE]
+                count[0] += (one[0] < other[0]) == (one[1] < other[1])
+                count[1] += 1
+        far, close = (f"{done} of {all_}" for done, all_ in (right[False], right[True]))
+        print(f"{far:>12} {close:>7}  {len(figures)} like {group[0].entry['id']}")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,9 @@ def add_contract_options(parser: argparse.ArgumentParser) -> None:
     """Options that say what the files are linted against."""
     group = parser.add_argument_group("what is valid")
     group.add_argument(
-        "--mcore", metavar="VERSION", help="the megatron-core in use: a release, a source tree, or 'installed'"
+        "--mcore",
+        metavar="VERSION",
+        help="the megatron-core in use: a release, a series (0.16: its newest), a source tree, or 'installed'",
     )
     group.add_argument("--te", metavar="VERSION", help="the Transformer Engine in use")
     group.add_argument(
@@ -59,6 +61,9 @@ def configurations(namespace: argparse.Namespace) -> Configurations:
         value = getattr(namespace, name, None)
         if value is not None:
             overrides[name] = release(value, "--te") if name == "te" else value
+    for name in ("mcore", "model", "baseline"):
+        if overrides.get(name):
+            _check(name, overrides[name])
     if getattr(namespace, "dialect", None) is not None:
         overrides["dialect"] = dialect(namespace.dialect, "--dialect")
     if getattr(namespace, "facts", None):
@@ -74,13 +79,28 @@ def configurations(namespace: argparse.Namespace) -> Configurations:
     return Configurations(overrides, getattr(namespace, "config", None), isolated=getattr(namespace, "isolated", False))
 
 
+def _check(name: str, value: str) -> None:
+    """Check an option that names something, also where no file turns out to need it."""
+    if name == "baseline":
+        from ..baseline import Baseline
+
+        Baseline(value)
+        return
+    from ..stated import check_model, check_release
+
+    (check_release if name == "mcore" else check_model)(value, f"--{name}")
+
+
 def _facts(statements: list[str]) -> tuple[tuple[str, Any], ...]:
     from ...sources.facts import WrongFacts, parse
+    from ..stated import check_facts
 
     try:
-        return tuple(parse(part) for statement in statements for part in statement.split(","))
+        stated = tuple(parse(part) for statement in statements for part in statement.split(","))
     except WrongFacts as error:
         raise UsageError(f"--facts: {error}") from None
+    check_facts(stated, "--facts")
+    return stated
 
 
 def write(text: str) -> None:
@@ -108,6 +128,16 @@ def write_problem(problem: Finding) -> None:
     write_error(f"{span.path}:{span.line}:{span.column}: {code} {problem.message}")
 
 
+def is_terminal() -> bool:
+    """Whether standard output is one."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def count(number: int, word: str) -> str:
+    """``1 file``, ``2 files``."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
 def fail(error: Exception) -> int:
     """Say on standard error why the command could not run."""
     write_error(f"recompute-lint: {error}")
@@ -120,7 +150,9 @@ __all__ = [
     "add_contract_options",
     "add_rule_options",
     "configurations",
+    "count",
     "fail",
+    "is_terminal",
     "write",
     "write_as_it_is",
     "write_error",

@@ -11,6 +11,8 @@ from ...smoke.request import GIB, SmokeOptions, SmokeSite
 from ...sources.model import UNKNOWN, Site
 from ...sources.reader import hides_settings
 from ..engine import Linter
+from ..stated import check_facts
+from . import smoke_release
 from .common import UsageError, add_configuration_options, configurations
 
 #: More seconds, or gibibytes, than this are no limit; neither is what is no number.
@@ -24,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> 
     run.add_argument("--timeout", type=float, default=180.0, metavar="SECONDS", help="for one child process (180)")
     run.add_argument("--memory-limit", type=float, default=6.0, metavar="GIB", help="for one child process (6)")
     run.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="(auto: a GPU if there is one)")
-    run.add_argument("--mcore", metavar="VERSION|PATH", help="the megatron-core to run: a folder, or the one installed")
+    run.add_argument("--mcore", metavar="VERSION|PATH", help="the megatron-core to run: a folder, or 'installed'")
     model = parser.add_argument_group("the model")
     model.add_argument("--layers", type=int, metavar="N", help="transformer layers (the fewest that show the settings)")
     model.add_argument("--model", metavar="PATH", help="the model's Hugging Face config.json, or its folder")
@@ -44,14 +46,21 @@ def options(namespace: argparse.Namespace) -> SmokeOptions:
     for name, value in (("--timeout", namespace.timeout), ("--memory-limit", namespace.memory_limit)):
         if not 0 < value <= _MOST:
             raise UsageError(f"{name} must be a number from 0 to {_MOST:,}")
+    for name in ("layers", "repeats"):
+        value = getattr(namespace, name, None)
+        if value is not None and value < 1:
+            raise UsageError(f"--{name} must be 1 or more, not {value}")
+    facts, sizes = _pairs(namespace.facts, "--facts"), _pairs(namespace.size, "--size")
+    check_facts(facts.items(), "--facts")
+    check_facts(sizes.items(), "--size")
     return SmokeOptions(
         timeout=namespace.timeout,
         memory_limit=int(namespace.memory_limit * GIB),
         layers=namespace.layers,
         mcore=namespace.mcore,
         model=namespace.model,
-        facts=_pairs(namespace.facts, "--facts"),
-        sizes={name: _whole(name, value) for name, value in _pairs(namespace.size, "--size").items()},
+        facts=facts,
+        sizes={name: _whole(name, value) for name, value in sizes.items()},
         output_format=namespace.output_format,
         chart=getattr(namespace, "chart", None),
         device=namespace.device,
@@ -80,8 +89,15 @@ def read(namespace: argparse.Namespace) -> list[Site]:
 
 
 def sites(namespace: argparse.Namespace) -> list[SmokeSite]:
-    """What is known of the settings of each of :func:`read`'s sites; raises what that does."""
-    return list(map(_site, read(namespace)))
+    """What is known of the settings of each of :func:`read`'s sites.
+
+    Raises:
+        UsageError, store.UnknownRelease: as :func:`read`; or another megatron-core is installed than they are for.
+    """
+    found = read(namespace)
+    if namespace.mcore is None:
+        smoke_release.check((site.file for site in found), configurations(namespace))
+    return list(map(_site, found))
 
 
 def _site(site: Site) -> SmokeSite:

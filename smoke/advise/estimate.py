@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from .gpus import Gpu
 from .layout import Chunk, stages
 from .recipe import Recipe
-from .stage import Pieces, Run, pattern, peak_of, pieces_of, recomputed, run_of
-from .state import State, state
+from .stage import Deferred, Pieces, Run, pattern, peak_of, pieces_of, recomputed, run_of
+from .state import State, state, step_of
 
 #: Recomputation of every layer, for the layers that ``block`` recomputes.
 _WHOLE = {"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}
@@ -24,17 +24,21 @@ class Stage(NamedTuple):
         activations: the most that the schedule has alive, above ``state`` and ``workspaces``.
         workspaces: libraries' workspaces, tables, and the batch.
         flops: operations of one micro-batch, forward, backward and recomputed.
+        seconds: of an iteration by a roofline, with the pipeline's bubble and the optimizer's step.
+        step: the most that the optimizer's step has alive, above ``state`` and ``workspaces``.
     """
 
     state: State
     activations: int
     workspaces: int
     flops: int
+    seconds: float
+    step: int = 0
 
     @property
     def peak(self) -> int:
-        """The most that is allocated at once."""
-        return self.state.total + self.activations + self.workspaces
+        """The most that is allocated at once: during the schedule, or during the optimizer's step after it."""
+        return self.state.total + max(self.activations, self.step) + self.workspaces
 
 
 #: Measures models; see :func:`.child.run`.
@@ -91,15 +95,29 @@ class Estimator:
     def _stage(self, rank: int, chunks: list[Chunk], runs: list[Run], pieces: Pieces) -> Stage:
         recipe = self.recipe
         dense, expert = self._parameters(chunks, pieces)
-        peak = peak_of(runs, rank, recipe.pipeline, recipe.microbatches, recipe.group)
+        deferred = self._deferred() if chunks[-1].loss else None
+        peak = peak_of(runs, rank, recipe.pipeline, recipe.microbatches, recipe.group, deferred)
         single = {kind: pieces.resting.get((kind,), 0) for kind in (0, 1)}
         resting = sum(single[kind] for chunk in chunks for kind in chunk.layers)
+        held = state(dense, expert, recipe.training)
         return Stage(
-            state(dense, expert, recipe.training),
+            held,
             peak,
             pieces.persistent + pieces.batch + resting,
             sum(run.flops for run in runs),
+            self._seconds(runs, held),
+            step_of(dense, expert, recipe.training),
         )
+
+    def _seconds(self, runs: list[Run], held: State) -> float:
+        """An iteration's: each micro-batch, as many more as fill and drain the pipeline, and a step over the state.
+
+        A step reads gradients, moments and main parameters, and writes moments, main parameters and parameters.
+        """
+        recipe = self.recipe
+        rounds = recipe.microbatches + (recipe.pipeline - 1) / len(runs)
+        stepping = (held.gradients + 2 * held.optimizer + held.parameters) / self.gpu.bandwidth
+        return rounds * sum(run.seconds for run in runs) + stepping
 
     def _parameters(self, chunks: list[Chunk], pieces: Pieces) -> tuple[int, int]:
         dense = expert = 0
@@ -118,6 +136,16 @@ class Estimator:
                 if not chunk.embedding and self._copies_embedding():
                     dense += pieces.parameters["word_embedding"][0]
         return dense, expert
+
+    def _deferred(self) -> Deferred | None:
+        """What ``defer_embedding_wgrad_compute`` holds (tensor_parallel/layers.py, grad_output_buffer)."""
+        recipe = self.recipe
+        if not recipe.settings.get("defer_embedding_wgrad_compute") or recipe.pipeline == 1:
+            return None
+        tokens = recipe.run["seq_length"] * recipe.run["micro_batch_size"]
+        logits = tokens * recipe.run["vocab_size"] // recipe.settings["tensor_model_parallel_size"]
+        width = 2 if recipe.training.half else 4
+        return Deferred(logits * width + recipe.boundary, int(recipe.settings.get("wgrad_deferral_limit") or 0))
 
     def _copies_embedding(self) -> bool:
         """Whether the last stage has word embeddings of its own: tied weights, or MTP (language_module.py)."""
@@ -172,10 +200,11 @@ def torch_workspace(gpu: Gpu, products: dict[str, bool], setting: str | None = N
     """Bytes of torch's cuBLAS workspaces: one per handle, and the thread of backward has a handle of its own.
 
     ATen's parseChosenWorkspaceSize (aten/src/ATen/cuda/CublasHandlePool.cpp): what ``CUBLAS_WORKSPACE_CONFIG`` says as
-    ``:KiB:COUNT`` pairs, else 4096 KiB x 8 on capability 9 and later, 4096 KiB x 2 + 16 KiB x 8 before.
+    ``:KiB:COUNT`` pairs, else 4096 KiB x 8 on Hopper and 4096 KiB x 2 + 16 KiB x 8 on others (on Blackwell, too, in the
+    releases of torch that the measurements on GB200 ran; later ones have Hopper's). AMD's is 128 MiB on gfx94.
     """
     if not setting:
-        setting = ":4096:8" if gpu.capability >= (9, 0) else ":4096:2:16:8"
+        setting = {(9, 0): ":4096:8", (9, 4): ":4096:32"}.get(gpu.capability, ":4096:2:16:8")
     numbers = [int(part) for part in setting.strip(":").split(":")]
     size = sum(kib * count for kib, count in zip(numbers[::2], numbers[1::2], strict=True))
     return 1024 * size * sum(products.values())

@@ -144,9 +144,12 @@ def predict(site: AdviseSite, options: AdviseOptions) -> Prediction:
     from ...schemas import choose
 
     gpu = GPUS[options.gpu]
-    mcore, te = places.megatron_core(options.mcore), places.transformer_engine(options.te)
+    mcore = places.megatron_core(options.mcore)
+    te = places.transformer_engine(options.te, mcore)
     values, notes = complete(site, options)
     recipe = recipe_of(values, options.imbalance)
+    if te.why != "--te":
+        notes.append(f"transformer-engine {te.version}: {te.why} (--te)")
     notes += [f"not in the figures: {what}" for what in recipe.not_modelled]
 
     def measure(models: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -174,7 +177,7 @@ def predict(site: AdviseSite, options: AdviseOptions) -> Prediction:
     configured, choices = search(
         estimator, modules, is_valid, seconds=options.seconds, methods=() if options.only_configured else methods
     )
-    notes += [f"{name} is not read by Megatron-Core {mcore.version}" for name in _relevant(estimator.unread)]
+    notes += [f"{name} is not read by Megatron-Core {mcore.version}" for name in relevant(estimator.unread)]
     ranks = int(values.get("world_size") or 1)
     return Prediction(
         site,
@@ -259,8 +262,9 @@ _TELLING = (
 )  # fmt: skip
 
 
-def _relevant(names: list[str]) -> list[str]:
+def relevant(names: list[str]) -> list[str]:
+    """Those of some settings' names that have to do with memory."""
     return [name for name in names if any(part in name for part in _TELLING)]
 
 
-__all__ = ["AdviseOptions", "AdviseSite", "Prediction", "Unavailable", "predict"]
+__all__ = ["AdviseOptions", "AdviseSite", "Prediction", "Unavailable", "predict", "relevant"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from ...sources.errors import UsageError
@@ -14,6 +15,12 @@ _ALIASES: dict[str, str] = {
     "num_experts": "num_moe_experts",
     "norm_epsilon": "layernorm_epsilon",
     "encoder_seq_length": "seq_length",
+    "decoder_first_pipeline_num_layers": "num_layers_in_first_pipeline_stage",
+    "decoder_last_pipeline_num_layers": "num_layers_in_last_pipeline_stage",
+    "apply_layernorm_1p": "layernorm_zero_centered_gamma",
+    "fp8_format": "fp8",
+    "fp8_param_gather": "fp8_param",
+    "use_flash_attention": "use_flash_attn",
 }
 _NEGATED: dict[str, str] = {
     "disable_bias_linear": "add_bias_linear",
@@ -67,6 +74,7 @@ _TRAINING = (
     "use_precision_aware_optimizer",
     "main_params_dtype",
     "main_grads_dtype",
+    "store_param_remainders",
     "exp_avg_dtype",
     "exp_avg_sq_dtype",
     "accumulate_allreduce_grads_in_fp32",
@@ -80,13 +88,11 @@ _TRAINING = (
 )
 
 #: Change neither what a model keeps nor where it runs.
-_WITHOUT_BYTES = frozenset({"tokenizer_type", "is_hybrid_model", "num_virtual_stages_per_pipeline_rank"})
+_WITHOUT_BYTES = frozenset({"tokenizer_type", "is_hybrid_model"})
 
 #: What the estimator does not model; a prediction with one of these says so.
 NOT_MODELLED: dict[str, str] = {
     "use_megatron_fsdp": "Megatron-FSDP's sharding",
-    "hybrid_layer_pattern": "layers of Mamba",
-    "hybrid_override_pattern": "layers of Mamba",
     "fine_grained_activation_offloading": "offloaded activations",
     "cpu_offloading": "offloaded activations",
     "cuda_graph_impl": "the pools of CUDA graphs",
@@ -134,9 +140,12 @@ def recipe_of(given: dict[str, Any], imbalance: float = 1.0) -> Recipe:
     """A configuration by names of Megatron-LM's arguments or of ``TransformerConfig`` fields.
 
     Raises:
-        UsageError: a size is missing, or parallel sizes do not fit together.
+        UsageError: a size is missing, parallel sizes do not fit together, or the model has layers of Mamba.
     """
     values = _named(given)
+    for name in ("hybrid_layer_pattern", "hybrid_override_pattern"):
+        if values.get(name):
+            raise UsageError(f"{name}: layers of Mamba cannot be predicted")
     for name, value in _DEFAULTS.items():
         values.setdefault(name, value)
     hidden, heads = number(values, "hidden_size"), number(values, "num_attention_heads")
@@ -201,7 +210,9 @@ def _named(given: dict[str, Any]) -> dict[str, Any]:
         elif name == "use_flash_attn":
             values.setdefault("attention_backend", "flash" if value else None)
         elif name != "moe_router_load_balancing_type" or value != "sinkhorn":
-            values[_ALIASES.get(name, name)] = value
+            # YAML 1.1 reads 1e-4, without a point, as text.
+            is_number = isinstance(value, str) and re.fullmatch(r"[+-]?\d+(\.\d+)?[eE][+-]?\d+", value)
+            values[_ALIASES.get(name, name)] = float(value) if is_number else value
         else:
             # Sinkhorn's iteration ends when the numbers say so; it runs without gradients and keeps nothing.
             values[name] = "none"
@@ -262,8 +273,12 @@ def _training(values: dict[str, Any], tensor: int, context: int, pipeline: int) 
     if values.get("grad_reduce_in_bf16"):
         in_fp32 = False
     main, moments = 4, 8
-    if values.get("use_precision_aware_optimizer"):
+    precise = bool(values.get("use_precision_aware_optimizer"))
+    if precise:
         main = bytes_of(values.get("main_params_dtype"), 4)
+        if bf16 and main == 4 and values.get("store_param_remainders") is not False:
+            # The bits that the bf16 parameter lacks (OptimizerConfig.store_param_remainders, true by default).
+            main = 2
         moments = bytes_of(values.get("exp_avg_dtype"), 4) + bytes_of(values.get("exp_avg_sq_dtype"), 4)
     # Each instance has all of the state, spread over its own ranks (megatron/core/parallel_state.py).
     instances = number(values, "num_distributed_optimizer_instances", 1)
@@ -276,5 +291,6 @@ def _training(values: dict[str, Any], tensor: int, context: int, pipeline: int) 
         main,
         moments,
         str(values.get("optimizer", "adam")).endswith("muon"),
+        (bf16 or fp16) and not in_fp32 and not precise,
     )
     return training, data

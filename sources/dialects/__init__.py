@@ -44,6 +44,12 @@ class Dialect(NamedTuple):
     overrides: str = ""
     #: Which commands take their flags as it does: a regular expression for the command's words, joined by blanks.
     program: str = ""
+    #: Whether a word ``name=value`` of a command is a flag, too.
+    dashless: bool = False
+    #: A flag about recomputation that has a short name, too: that, and the flag.
+    short: tuple[str, str] = ("", "")
+    #: Whether Hydra is known to apply the overrides, for which one with several values is a sweep.
+    hydra: bool = True
 
 
 class Given(NamedTuple):
@@ -68,6 +74,8 @@ class Given(NamedTuple):
     line: Line | None = None
     #: The settings that no place in the file names, nor in what belongs to it: nothing gives them to the command.
     absent: frozenset[str] = frozenset()
+    #: The settings that are overridden where they must be there before: no ``+`` stands before the first override.
+    plain: frozenset[str] = frozenset()
 
 
 class Reading(NamedTuple):
@@ -119,10 +127,20 @@ DIALECTS = (
         (b"megatron_cfg", b"defaults:", b'defaults":', b"defaults':"),
         overrides=rf"((?:.*\.)?megatron_cfg)\.(?:.*\.)?(?:{_KEY}|activation_check\w*)",
     ),
-    Dialect("primus", "primus", (*_RECOMPUTE, b"framework: megatron", b"extends:"), program="primus"),
-    Dialect("roll", "roll", (*_RECOMPUTE, b"defaults:"), overrides=rf"((?:.*\.)?strategy_config)\.(?:{_KEY})"),
+    Dialect("primus", "primus", (*_RECOMPUTE, b"framework: megatron", b"extends:"), program="primus", dashless=True),
     Dialect(
-        "verl", "verl", (*_RECOMPUTE, b"defaults:"), overrides=rf"((?:.*\.)?override_transformer_config)\.(?:{_KEY})"
+        "roll",
+        "roll",
+        (*_RECOMPUTE, b"defaults:"),
+        overrides=rf"((?:.*\.)?strategy_config)\.(?:{_KEY})",
+        hydra=False,
+    ),
+    Dialect(
+        "verl",
+        "verl",
+        (*_RECOMPUTE, b"defaults:"),
+        overrides=rf"((?:.*\.)?override_transformer_config(?!\.{keys.OTHER_ENGINES}$)"
+        rf"|actor_rollout_ref\.model(?=\.{keys.OTHER_ENGINES}$))\.(?:{_KEY}|{keys.OTHER_ENGINES})",
     ),
     Dialect(
         "ms-swift",
@@ -132,8 +150,8 @@ DIALECTS = (
     ),
     Dialect("areal", "areal", (*_RECOMPUTE, b"defaults:"), overrides=rf"((?:.*\.)?megatron)\.(?:{_KEY})"),
     Dialect("rlinf", "rlinf", _RECOMPUTE, overrides=rf"((?:actor|critic)\.model)\.(?:{_KEY})"),
-    Dialect("skyrl", "skyrl", _RECOMPUTE, overrides=rf"((?:.*\.)?transformer_config_kwargs)\.(?:{_KEY})"),
-    Dialect("chatlearn", "chatlearn", _RECOMPUTE, overrides=rf"(models\.policy_trainer)\.(?:{_KEY})"),
+    Dialect("skyrl", "skyrl", _RECOMPUTE, overrides=rf"((?:.*\.)?transformer_config_kwargs)\.(?:{_KEY})", hydra=False),
+    Dialect("chatlearn", "chatlearn", _RECOMPUTE, overrides=rf"(models\.policy_trainer)\.(?:{_KEY})", hydra=False),
     Dialect("flagscale", "flagscale", _RECOMPUTE, overrides=rf"(train\.(?:system|model))\.(?:.*\.)?(?:{_KEY})"),
     Dialect(
         "mindspeed-rl",
@@ -154,11 +172,21 @@ DIALECTS = (
         _RECOMPUTE,
         overrides=rf"(.+)\.(?:{_KEY})",
         program=r"(?<![^\s/])(?:setup_experiment|performance/run_script)\.py(?!\S)",
+        short=("-rl", "recompute_num_layers"),
+        hydra=False,
     ),
     Dialect("megatron-lm", "megatron_lm", _RECOMPUTE, program=r".*"),
     Dialect("transformer-config", "transformer_config", _RECOMPUTE),
     Dialect("generic", "generic", (*_RECOMPUTE, b"megatron_c"), json=True),
-    Dialect("launch-script", "launch_script", (*_RECOMPUTE, *_OVERRIDES, b"activations-checkpoint-"), "script"),
+    Dialect(
+        "launch-script",
+        "launch_script",
+        (
+            *(*_RECOMPUTE, *_OVERRIDES, b"activations-checkpoint-", keys.OTHER_ENGINES.encode()),
+            *(b"setup_experiment.py", b"performance/run_script"),
+        ),
+        "script",
+    ),
     Dialect("python-flags", "python_flags", (*_RECOMPUTE, b"activations_checkpoint_"), "python", beside=True),
     Dialect("python", "python_literals", (*_FIELDS, b"activations_checkpoint_"), "python"),
 )

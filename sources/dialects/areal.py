@@ -16,22 +16,24 @@ Open: the model comes from a checkpoint.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from typing import Any
 
 from ..keys import RECOMPUTE_KEYS, is_nearly
 from ..model import UNKNOWN, Finding, Setting, Site
 from ..reader import Document, Reader
-from ..shell.flags import Line
+from ..shell.flags import Line, Word
 from ..suggest import nearest
 from ..yaml.hydra_defaults import anchor, compose, referred
-from ..yaml.search import mappings
+from ..yaml.search import child, mappings
 from ..yaml.settings import Resolver, dotted, setting, settings_of
 from ..yaml.tree import Mapping
 from . import Given, Reading, asked_for, ignored, rejected
-from .forks import above
+from .forks import above, file_above
 
 _CONFIG = "areal/api/cli_args.py#L886-L890"
+_COMPOSED = "areal/api/cli_args.py#L2907-L2935"
 _ENGINE = "areal/engine/megatron_engine.py#L520-L527"
 _DEFAULTS = {
     "recompute_granularity": "full",
@@ -121,13 +123,13 @@ def site(given: Given, reader: Reader) -> Site:
         origins,
         closed=False,
         ignored=unread,
-        rejected=tuple(_refused(given.settings)),
+        rejected=(*_refused(given.settings, effective), *_not_there(given, reader)),
         source=_CONFIG,
     )
 
 
-def _refused(settings: dict[str, Setting]) -> Iterator[Finding]:
-    """What OmegaConf refuses to merge over AReaL's dataclass."""
+def _refused(settings: dict[str, Setting], effective: dict[str, Any]) -> Iterator[Finding]:
+    """What OmegaConf refuses to merge over AReaL's dataclass, and no check of what reaches Megatron-Core sees."""
     for name, written in settings.items():
         value = written.value
         if "recompute" in name and name not in _FIELDS:
@@ -139,6 +141,32 @@ def _refused(settings: dict[str, Setting]) -> Iterator[Finding]:
         elif name == "recompute_num_layers" and not isinstance(_typed(name, value), int):
             message = f"recompute_num_layers is {json.dumps(value)}, which is no integer: AReaL refuses it"
             yield rejected("framework-rule", written, message, source=_CONFIG, help="write an integer")
+        elif name == "recompute_modules" and isinstance(value, str) and name not in effective:
+            message = f'recompute_modules is "{value}", which is no list: AReaL refuses it'
+            yield rejected("framework-rule", written, message, source=_CONFIG, help="write a list of names")
+
+
+def _not_there(given: Given, reader: Reader) -> Iterator[Finding]:
+    """The overrides of keys that the file of a command does not have, which Hydra refuses without ``+``."""
+    if given.line is None or not given.plain or not given.line.complete:
+        return
+    files = [file_above(given.file, word.text) for word in _files(given.line) if word.text]
+    if len(files) != 1 or not files[0]:
+        return
+    composed = compose(reader.document(files[0]), reader)
+    if composed is None or not composed.complete:
+        return
+    there = composed.root
+    for part in given.path.split("."):
+        inner = child(there, part)
+        if inner is None:
+            return
+        there = inner
+    for name in sorted(given.plain):
+        if name in _FIELDS and name not in there.entries:
+            message = f"{given.path} has no {name} in {os.path.basename(files[0])}: Hydra refuses an override without +"
+            help = f"write +{given.path}.{name}"
+            yield rejected("framework-rule", given.settings[name], message, source=_COMPOSED, help=help)
 
 
 def _is_off(given: Given, reader: Reader) -> bool:
@@ -155,9 +183,13 @@ def _is_off(given: Given, reader: Reader) -> bool:
 
 def _leaves_default(line: Line, path: str, reader: Reader) -> bool:
     """Whether the files that a command names by ``--config`` are there, and none of them can choose the bridge."""
-    words = [word for flag in line.flags if flag.name == "config" for word in flag.values[:1]]
-    texts = [above(reader, path, word.text) if word.text else "" for word in words]
+    texts = [above(reader, path, word.text) if word.text else "" for word in _files(line)]
     return bool(texts) and all(text and _BRIDGE not in text and "defaults:" not in text for text in texts)
+
+
+def _files(line: Line) -> list[Word]:
+    """The files that a command names by ``--config``."""
+    return [word for flag in line.flags if flag.name == "config" for word in flag.values[:1]]
 
 
 def _switched_off(settings: dict[str, Setting], file: str) -> tuple[Finding, ...]:

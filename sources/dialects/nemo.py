@@ -7,6 +7,12 @@ Facts from NVIDIA/NeMo at 8cfedd7203:
   distributed.
 * Where the granularity is null, nothing is recomputed, and the exemplars' ``num_layers: 1`` beside it means nothing.
 
+* ``nemo/collections/nlp/modules/common/megatron/transformer.py#L1026-L1060``: a model that is not Megatron-Core's
+  (``mcore_gpt`` and its like are not true, which is the default) needs a method beside ``selective``, too. Its GPT and
+  BERT make a ``TransformerConfig`` all the same (``megatron_gpt_model.py#L340``), its T5 does not
+  (``megatron_lm_encoder_decoder_model.py#L112-L115``), and there a number means nothing beside ``selective`` and is 1
+  where ``full`` has none.
+
 NeMo 2 has recipes in Python with ``TransformerConfig``'s own names. Open: models of before Megatron-Core read the same
 keys, and a checkpoint may bring the rest.
 """
@@ -17,11 +23,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..model import Finding, Setting, Site
+from ..model import UNKNOWN, Finding, Setting, Site
 from ..reader import Document, Reader
 from ..suggest import nearest
 from ..yaml.hydra_defaults import anchor, compose, referred
-from ..yaml.search import mappings
+from ..yaml.search import child, mappings
 from ..yaml.settings import Resolver, dotted, settings_of
 from ..yaml.tree import Mapping
 from . import Given, Reading, ignored
@@ -33,6 +39,9 @@ _FIELDS = {
     "activations_checkpoint_num_layers": "recompute_num_layers",
 }
 _WANTED = frozenset(_FIELDS)
+#: The switches that make a model Megatron-Core's; T5's stands beside its encoder and its decoder.
+_SWITCHES = frozenset({"mcore_gpt", "mcore_bert", "mcore_t5"})
+_HALVES = ("encoder", "decoder")
 #: A key that is worth comparing.
 _MAY_BE = re.compile(r"a\w{24,40}")
 #: A key is a misspelling only while it is this close, in letters, to the right one.
@@ -52,9 +61,21 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     for path, mapping in _with_referred(root):
         if any(name in _WANTED or _meant(name) for name in mapping.entries):
             place = mapping.span if mapping.span.path == document.path else anchor(document)
-            settings = settings_of(mapping, Resolver(root, path, _WANTED))
-            sites.append(site(Given(settings, document.path, dotted(path), place), reader))
+            settings = settings_of(mapping, Resolver(root, path, _WANTED | _SWITCHES))
+            beside = _beside(root, path) if path and path[-1] in _HALVES else {}
+            sites.append(site(Given(settings, document.path, dotted(path), place, beside=beside), reader))
     return Reading(sites, []) if sites or forced else None
+
+
+def _beside(root: Mapping, path: tuple[str, ...]) -> dict[str, Setting]:
+    """The settings of the mapping that holds the one at ``path``."""
+    holder = root
+    for name in path[:-1]:
+        below = child(holder, name)
+        if below is None:
+            return {}
+        holder = below
+    return settings_of(holder, Resolver(root, path[:-1], _SWITCHES))
 
 
 def _with_referred(root: Mapping) -> Iterator[tuple[tuple[str, ...], Mapping]]:
@@ -81,6 +102,10 @@ def site(given: Given, reader: Reader) -> Site:
         for field in ("recompute_method", "recompute_num_layers"):
             effective.pop(field, None)
             origins.pop(field, None)
+    if not any(
+        name in _SWITCHES and one.value is True for name, one in (*given.settings.items(), *given.beside.items())
+    ):
+        _leave_to_older(given.path, effective, origins)
     return Site(
         "nemo",
         given.file,
@@ -93,6 +118,17 @@ def site(given: Given, reader: Reader) -> Site:
         ignored=tuple(_misspelled(given.settings)),
         source=_SOURCE,
     )
+
+
+def _leave_to_older(path: str, effective: dict[str, Any], origins: dict[str, Setting]) -> None:
+    """What is asked of a model that may not be Megatron-Core's: that it may need, or do without, is no mistake."""
+    granularity = effective.get("recompute_granularity")
+    if granularity == "selective" and effective.get("recompute_method") in ("uniform", "block"):
+        del origins["recompute_method"]
+    if path.rpartition(".")[2] in _HALVES and granularity in ("selective", "full"):
+        wanted = granularity == "full"
+        if (effective.get("recompute_num_layers") is None) == wanted:
+            effective["recompute_num_layers"] = UNKNOWN
 
 
 def _misspelled(settings: dict[str, Setting]) -> Iterator[Finding]:

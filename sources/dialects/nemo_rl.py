@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from ..keys import RECOMPUTE_KEYS
 from ..model import UNKNOWN, Finding, Setting, Site, Span
 from ..reader import Document, Reader
+from ..text import is_placeholder
 from ..yaml.cycles import cycle_of
 from ..yaml.merge import merge
 from ..yaml.settings import Resolver, dotted, find, scalar_text, settings_of
@@ -147,6 +148,9 @@ def _merge(document: Document, root: Mapping, reader: Reader, chain: tuple[str, 
             circular = True
             continue
         parent = reader.document(path)
+        if parent.unreadable is not None and is_placeholder(reference):
+            complete = False
+            continue
         if parent.unreadable is not None:
             problems.append(_missing(reference, path, node, parent.unreadable))
             complete = False

@@ -9,10 +9,12 @@ Facts from AMD-AGI/Primus at fd1eeabbad15:
   win, the file itself wins over all. ``${NAME:default}`` is replaced first, and typed; ``${NAME}`` must be in the
   environment. (``bases``, which older files have, is no longer read.)
   The same holds for the experiment itself.
-* ``primus/core/utils/arg_utils.py#L45-L66``: the value of a flag is a literal of Python's, or else a string; a flag has
-  the argument's exact name, with underscores, and one word. ``primus/backends/megatron/argument_builder.py`` drops
-  what Megatron-LM's parser does not have.
-* ``primus/core/utils/yaml_utils.py#L70-L75``, set_value_by_key: the string ``null`` is None.
+* ``primus/core/utils/arg_utils.py#L14-L37``, _coerce_cli_value_modern: the value of a flag is a boolean, a number,
+  None, what a bracket begins as Python has it, or else a string; a flag has the argument's exact name, with
+  underscores, and one word. ``primus/backends/megatron/argument_builder.py`` drops what Megatron-LM's parser does not
+  have.
+* ``primus/core/utils/yaml_utils.py#L70-L75``, set_value_by_key: the string ``null`` is None, also that of a flag, since
+  all arguments go through it at last (``primus/core/runtime/train_runtime.py#L454``, merge_namespace).
 * ``primus/backends/megatron``: the result goes through Megatron-LM's ``validate_args`` (:mod:`.megatron_args`).
 * ``primus/backends/megatron/patches/recompute_layer_patches.py``: with ``recompute_layer_ids``, Megatron-Core's checks
   see no granularity, and Primus makes its own (validate_specified_recompute_layers, L67-L115).
@@ -23,7 +25,6 @@ Closed once both files are found and understood; open otherwise, and for other t
 """
 
 import ast
-import builtins
 import json
 import os
 import re
@@ -34,6 +35,7 @@ from ..model import UNKNOWN, Finding, Setting, Site, Span
 from ..projects import upwards
 from ..reader import Document, Reader
 from ..shell.flags import Line, number
+from ..text import is_placeholder
 from ..yaml.cycles import cycle_of
 from ..yaml.merge import merge
 from ..yaml.search import child, text_at
@@ -41,7 +43,7 @@ from ..yaml.settings import scalar_text, setting
 from ..yaml.tree import Entry, Mapping, Sequence, Value, span_of
 from . import Given, Reading, ignored, megatron_args, rejected
 
-_OVERRIDES = "primus/core/utils/arg_utils.py#L45-L66"
+_OVERRIDES = "primus/core/utils/arg_utils.py#L91-L131"
 _PATCH = "primus/backends/megatron/patches/recompute_layer_patches.py"
 _FRAMEWORKS = ("megatron", "megatron_bridge")
 _PRESETS = re.compile(r"/configs/(?:models|modules)/megatron(?:_bridge)?/")
@@ -160,6 +162,16 @@ def site(given: Given, reader: Reader) -> Site:
     if ids is None or ids.value is None:
         return made
     wrong = _layer_ids(ids, made) if ids.value is not UNKNOWN else []
+    if made.effective.get("recompute_granularity") == "full" and made.effective.get("recompute_modules"):
+        modules = given.settings["recompute_modules"]
+        if modules.value is not UNKNOWN:
+            reason = 'is ignored: recompute_granularity is "full"'
+            made = made._replace(
+                ignored=(
+                    *made.ignored,
+                    ignored("modules-ignored", modules, reason, source=_PATCH, help="delete recompute_modules"),
+                )
+            )
     # Megatron-Core's checks see no granularity then; one that is none, both reject
     hidden = ["recompute_method", "recompute_num_layers"]
     if made.effective.get("recompute_granularity") in (*_GRANULARITIES, UNKNOWN):
@@ -192,20 +204,38 @@ def _of_flags(given: Given, line: Line, unread: list[Finding]) -> dict[str, Sett
 
 
 def _literal(text: str) -> Any:
-    """What Python makes of a flag's word, else the word; UNKNOWN where Python would have to compute."""
+    """What Primus makes of a flag's word; UNKNOWN where it is a set or too long to look at."""
     text = text.strip()
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
+    if text == "null":
+        return None
     if len(text) > _LONGEST:
         return UNKNOWN
+    if text != "None" and text[:1] not in ("[", "(", "{"):
+        return _number(text)
     try:
         value = ast.literal_eval(text)
-        return list(value) if isinstance(value, tuple) else value
-    except SyntaxError:
+    except (SyntaxError, ValueError):
         return text
-    except (ValueError, TypeError, MemoryError, RecursionError):
-        names = re.findall(r"[A-Za-z_]\w*", re.sub(r"'[^']*'|\"[^\"]*\"", "", text))
-        return text if any(not hasattr(builtins, name) for name in names) else UNKNOWN
+    except (TypeError, MemoryError, RecursionError):
+        return UNKNOWN
+    if isinstance(value, set):
+        return UNKNOWN
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _number(text: str) -> Any:
+    """The number that a word is, else the word."""
+    if "." in text:
+        try:
+            return float(text)
+        except ValueError:
+            pass
+    try:
+        return int(text)
+    except ValueError:
+        return text
 
 
 # ---- the files that an experiment names
@@ -216,10 +246,10 @@ def _preset(document: Document, reader: Reader, module: Mapping, key: str, folde
     if entry is None:
         return _Preset(_NOTHING, complete=False)
     name = _environment(text_at(module, key) or "")
-    if not isinstance(name, str) or not name:
+    if not isinstance(name, str) or not name or is_placeholder(name):
         return _Preset(_NOTHING, complete=False)
     file = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
-    root = _configs(document.path)
+    root = _configs(document.path, reader)
     if root is None:
         return _Preset(_NOTHING, complete=False)
     path = os.path.join(root, folder, file)
@@ -241,7 +271,15 @@ def _missing(name: str, path: str, node: Any) -> Finding:
     return Finding("missing-parent", message, span_of(node), f"looked for {path}", hint)
 
 
-def _configs(path: str) -> str | None:
+def _configs(path: str, reader: Reader) -> str | None:
+    """:func:`_find_configs`, looked for once for all files of a folder."""
+    key = "primus configs:" + os.path.dirname(path)
+    if key not in reader.memo:
+        reader.memo[key] = _find_configs(path)
+    return reader.memo[key]
+
+
+def _find_configs(path: str) -> str | None:
     """The nearest ``primus/configs`` at or above the file, also above its repository: Primus holds others."""
     for up, folder in enumerate(upwards(os.path.dirname(os.path.abspath(path)))):
         found = os.path.join(folder, "primus", "configs")
@@ -284,6 +322,9 @@ def _extend(reader: Reader, document: Document, chain: tuple[str, ...]) -> _Pres
             problems.append(Finding("inheritance-cycle", message, _closing(cycle, reader) or span_of(node)))
             complete = False
             circular = True
+            continue
+        if is_placeholder(text):
+            complete = False
             continue
         if "$" not in text and not os.path.exists(parent) and reader.document(parent).root is None:
             problems.append(_missing(text, parent, node))
@@ -328,11 +369,15 @@ def _environment(text: str) -> Any:
 
 def _resolved(made: Setting) -> Setting:
     value = made.value
-    if isinstance(value, str) and "${" in value:
+    if isinstance(value, list):
+        if any(isinstance(item, str) and "${" in item for item in value):
+            value = [_environment(item) if isinstance(item, str) else item for item in value]
+            return made._replace(value=value, computed=True)
+        return made
+    if not isinstance(value, str):
+        return made
+    if "${" in value:
         value = _environment(value)
-        made = made._replace(value=value, computed=True)
-    elif isinstance(value, list) and any(isinstance(item, str) and "${" in item for item in value):
-        value = [_environment(item) if isinstance(item, str) else item for item in value]
         made = made._replace(value=value, computed=True)
     return made._replace(value=None) if value == "null" else made
 

@@ -17,18 +17,17 @@ import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from ..keys import NEARLY, WORD, WORDLESS, spelled
+from ..keys import NEARLY, STEMS, WORD, WORDLESS, spelled
 from ..model import Site, Span
 from ..python.query import last_name
 from ..python.tree import Node, Python
 from ..reader import Document, Reader
-from ..shell.flags import HOLDS_FLAGS, Word, take_apart
+from ..shell.flags import HOLDS_FLAGS, Word, parse_flags
 from ..shell.overrides import override
+from ..text import lines_with
 from . import Reading
 from .launch_script import NEEDED, is_command_line, of_flags, of_overrides
 
-#: What every needle has in it.
-_STEMS = (WORD, "activations")
 _NEEDLES = re.compile(
     rf"--(?:[\w-]{{0,40}}{WORD}|{spelled(WORDLESS)}|{NEARLY})"
     rf"|(?<=[\w.])\.(?:{NEARLY}|\w{{0,40}}{WORD}_\w+|{'|'.join(WORDLESS)}|activations_checkpoint_\w+)="
@@ -75,8 +74,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
 
 def _has_needle(text: str) -> bool:
     """Whether :data:`_NEEDLES` matches anywhere, found by lines: a search for words is the faster one."""
-    lines = (line for line in text.split("\n") if any(map(line.__contains__, _STEMS)))
-    return any(map(_NEEDLES.search, lines))
+    return any(map(_NEEDLES.search, lines_with(text, STEMS)))
 
 
 def _is_talk(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
@@ -178,7 +176,7 @@ def _words(python: Python, node: ast.AST, text: str, names: Iterator[str]) -> It
 
 
 def _sites(python: Python, words: _Words, anchor: Span, reader: Reader, *, listed: bool) -> Iterator[Site]:
-    line = take_apart(words)
+    line = parse_flags(words)
     if not is_command_line(line, reader.modules(python.path), listed=listed):
         return
     start = anchor._replace(end_line=anchor.line, end_column=anchor.column)

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from ...schemas.names import VALUES
-from ..keys import FIELDS, NEARLY, RECOMPUTE_KEYS, WORD, is_nearly
+from ..keys import FIELDS, LONGEST_NEARLY, NEARLY_BEGINS, NEARLY_ENDS, RECOMPUTE_KEYS, WORD, is_nearly
 from ..model import UNKNOWN, Setting, Site, Span
 from ..python.query import Names, Path, last_name, path_of
 from ..python.tree import KEYS, Python, Scope, walk
@@ -82,20 +82,34 @@ def _old_names(python: Python) -> Iterator[Site]:
 
 #: A key is a misspelling only while it is this close, in letters, to the right one.
 _TOLERANCE = 1 / 8
-_NEARLY = re.compile(rf"(?<![\w-])(?:{WORD}[_\w]\w+|{NEARLY})")
+#: Names that begin with the word, and what ends and begins those in which it is misspelled; each is found fast.
+_SPELLED = re.compile(rf"{WORD}\w\w+")
+_ENDING = re.compile(NEARLY_ENDS)
+_KNOWN = {*FIELDS, *RECOMPUTE_KEYS}
+_BEGINNING = re.compile(rf"(?<![\w-]){NEARLY_BEGINS}\Z")
 #: A key where it is given a value: ``x.key =``, ``key=`` in a call, ``"key":``, ``["key"] =``.
 _GIVEN = r"(?:\.\s*{0}\s*(?::[^=\n]*)?=(?!=)|(?<=[(,\s]){0}=(?!=)|[\"']{0}[\"']\s*(?::|\]\s*=(?!=)))"
 
 
 def misspelled_keys(text: str) -> frozenset[str]:
     """The names in a Python file that are nearly a setting's, and that are given values and nothing else."""
-    words = {word for word in _NEARLY.findall(text) if word not in FIELDS and word not in RECOMPUTE_KEYS}
+    words = {match[0] for match in _SPELLED.finditer(text) if not _continues(text, match.start())}
+    for match in _ENDING.finditer(text):
+        before = text[max(0, match.start() - LONGEST_NEARLY - 1) : match.start()]
+        if begins := _BEGINNING.search(before):
+            words.add(begins[0] + match[0])
     return frozenset(
         word
-        for word in words
+        for word in words - _KNOWN
         if nearest(word, FIELDS, _TOLERANCE) is not None
         and len(re.findall(_GIVEN.format(word), text)) == len(re.findall(rf"\b{word}\b", text))
     )
+
+
+def _continues(text: str, at: int) -> bool:
+    """Whether the word at an offset is the rest of a longer one."""
+    before = text[at - 1 : at]
+    return before.isalnum() or before in ("_", "-")
 
 
 class _Literals:
@@ -238,7 +252,7 @@ class _Literals:
             elif name in self._misspelled:
                 setting = self._setting(name, key, value, scope)
                 meant = nearest(name, FIELDS, _TOLERANCE) or ""
-                if setting.value is None or self._is_clear(meant, setting.value):
+                if setting.value in (None, "none") or self._is_clear(meant, setting.value):  # ms-swift's null
                     yield _site(self._python.path, "dict", setting.key, {name: setting}, {})
 
     def _is_clear(self, name: str, value: Any) -> bool:

@@ -2,15 +2,16 @@
 
 Facts from Hydra 1.3, ``hydra/grammar/OverrideParser.g4`` and ``OverrideLexer.g4``: ``+`` adds a key, ``++`` adds or
 overrides, ``~`` deletes; a value is a quoted or bare primitive, a list, a mapping, an interpolation, a function call or
-a sweep (``a,b``); ``null``, ``true``, ``false`` and numbers are typed. Megatron-Bridge parses its overrides with the
-same grammar (``src/megatron/bridge/training/utils/omegaconf_utils.py``), AReaL and NeMo hand them to Hydra.
+a sweep (``a,b``); ``null``, ``true``, ``false`` and numbers are typed; a bare word has few other characters than
+letters and digits. Megatron-Bridge parses its overrides with the same grammar
+(``src/megatron/bridge/training/utils/omegaconf_utils.py``), AReaL and NeMo hand them to Hydra.
 """
 
 import re
 from typing import Any, NamedTuple
 
 from ..model import UNKNOWN, Setting, Span
-from .flags import Word, number
+from .flags import Word
 
 
 class Override(NamedTuple):
@@ -21,6 +22,10 @@ class Override(NamedTuple):
     setting: Setting
     #: Whether it deletes the key.
     deletes: bool
+    #: Whether the key must be there before: nothing says that it is to be added.
+    plain: bool = False
+    #: Whether it has several values, each for a run of its own.
+    sweeps: bool = False
 
     def parts(self) -> "tuple[Override, ...]":
         """An override for each key of the mapping that this one sets, such as ``a.b={c:d}``; else this one."""
@@ -40,6 +45,16 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 #: A mapping with more brackets than this is not looked into.
 _DEEPEST = 30
 _WORDS = {"null": None, "true": True, "false": False}
+#: A word without quotes or escapes. What it may have besides starts something else, or is refused.
+_BARE = re.compile(r"[A-Za-z0-9_/+.$%*@?|: \t-]+")
+_INTEGER = re.compile(r"[+-]?(?:0|[1-9](?:_?[0-9])*)")
+_POINT = r"(?:0|[1-9](?:_?[0-9])*)\.|(?:0|[1-9](?:_?[0-9])*)?\.[0-9](?:_?[0-9])*"
+_FLOAT = re.compile(rf"[+-]?(?:(?:{_POINT}|0|[1-9](?:_?[0-9])*)[eE][+-]?[0-9](?:_?[0-9])*|{_POINT})")
+#: Numbers that no file of JSON can have.
+_ENDLESS = re.compile(r"(?i)[+-]?(?:inf|nan)")
+#: What is longer is no number that anybody means; Python refuses to read one of thousands of digits.
+_LONGEST_NUMBER = 100
+_SWEEP = re.compile(r"(?:choice|range|interval)\s*\(.*\)$", re.DOTALL)
 
 
 def override(word: Word) -> Override | None:
@@ -60,11 +75,12 @@ def parse(text: str, word: Word) -> Override | None:
     key = word.part(end - len(name), end)
     if match.group(1) == "~":
         return Override(path, Setting(name, UNKNOWN, key, key), True)
-    at = match.end()
+    at, plain = match.end(), match.group(1) is None
     if word.text is None:
-        return Override(path, Setting(name, UNKNOWN, word.span, key, computed=True), False)
+        return Override(path, Setting(name, UNKNOWN, word.span, key, computed=True), False, plain)
     value, items = _value(word, at)
-    return Override(path, Setting(name, value, word.part(at), key, items, None, word.computed), False)
+    made = Setting(name, value, word.part(at), key, items, None, word.computed)
+    return Override(path, made, False, plain, value is UNKNOWN and _is_sweep(word.text[at:].strip()))
 
 
 def _value(word: Word, at: int) -> tuple[Any, tuple[Span, ...]]:
@@ -76,7 +92,10 @@ def _value(word: Word, at: int) -> tuple[Any, tuple[Span, ...]]:
     if not (stripped.startswith("[") and stripped.endswith("]")):
         return _primitive(stripped), ()
     items, spans = [], []
-    for start, end in _items(text, text.index("[", at) + 1, len(text.rstrip()) - 1):
+    places = _items(text, text.index("[", at) + 1, len(text.rstrip()) - 1)
+    if places is None:
+        return UNKNOWN, ()
+    for start, end in places:
         item = _primitive(text[start:end])
         quote = int(text[start] in "'\"" and isinstance(item, str))
         items.append(item)
@@ -88,7 +107,10 @@ def _collection(text: str) -> Any:
     """What a mapping or a list means, with whatever is inside."""
     if not (text.startswith(("[", "{")) and text.endswith("]" if text.startswith("[") else "}")):
         return _primitive(text)
-    inner = [text[start:end] for start, end in _items(text, 1, len(text) - 1)]
+    places = _items(text, 1, len(text) - 1)
+    if places is None:
+        return UNKNOWN
+    inner = [text[start:end] for start, end in places]
     if text.startswith("["):
         return [_collection(item) for item in inner]
     found: dict[str, Any] = {}
@@ -100,12 +122,18 @@ def _collection(text: str) -> Any:
     return found
 
 
-def _items(text: str, left: int, right: int) -> list[tuple[int, int]]:
-    """Where the items of a list stand, without the blanks around them."""
+def _is_sweep(text: str) -> bool:
+    """Whether a value is one of several: ``a,b`` or ``choice(a,b)``."""
+    places = _items(text, 0, len(text))
+    return (places is not None and len(places) > 1) or _SWEEP.match(text) is not None
+
+
+def _items(text: str, left: int, right: int) -> list[tuple[int, int]] | None:
+    """Where the items of a list stand, without the blanks around them; None where one is empty, or open."""
     found, start, quote, depth = [], left, "", 0
     for at in range(left, right + 1):
         char = text[at] if at < right else ","
-        if quote:
+        if quote and at < right:
             quote = "" if char == quote else quote
         elif char in "'\"":
             quote = char
@@ -118,16 +146,26 @@ def _items(text: str, left: int, right: int) -> list[tuple[int, int]]:
             if item.strip():
                 begin = start + len(item) - len(item.lstrip())
                 found.append((begin, begin + len(item.strip())))
+            elif found or at < right:
+                return None
             start = at + 1
-    return found
+    return None if quote or depth else found
 
 
 def _primitive(text: str) -> Any:
-    if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
+    """What a word means; unknown where Hydra refuses it, or where it has an escape."""
+    if text[:1] in ("'", '"'):
         inner = text[1:-1]
-        return UNKNOWN if "${" in inner else inner
+        whole = len(text) >= 2 and text[-1] == text[0] and text[0] not in inner and "\\" not in inner
+        return inner if whole and "${" not in inner else UNKNOWN
+    if text == "":
+        return ""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
-    if text == "" or any(char in text for char in "[]{}(),$"):
-        return "" if text == "" else UNKNOWN
-    return number(text)
+    if not _BARE.fullmatch(text) or "${" in text or _ENDLESS.fullmatch(text):
+        return UNKNOWN
+    if len(text) > _LONGEST_NUMBER:
+        return text
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if _FLOAT.fullmatch(text) else text

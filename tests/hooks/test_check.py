@@ -264,11 +264,16 @@ def test_walks_as_ruff_does(command):
         "node_modules/g.yaml",
         "h.txt",
         ".i.yaml",
+        ".github/workflows/j.yml",
     ]
     files = dict.fromkeys(names, TYPO)
     files["env/pyvenv.cfg"] = ""
     found = json.loads(check(command, ".", files=files).out)
-    assert [os.path.relpath(entry["filename"]) for entry in found] == ["a.yaml", "b/c.yml"]
+    assert [os.path.relpath(entry["filename"]) for entry in found] == [
+        ".github/workflows/j.yml",
+        "a.yaml",
+        "b/c.yml",
+    ]
 
 
 def test_gitignore(command, tmp_path):
@@ -336,7 +341,34 @@ def test_comment_on_the_line(command, comment, silent):
 def test_comment_for_the_file(command):
     comment = "# recompute-lint: disable=RCL106\n"
     assert codes(check(command, "a.yaml", files={"a.yaml": f"# ours\n{comment}\n{TYPO}"})) == []
-    assert codes(check(command, "a.yaml", files={"a.yaml": f"x: 1\n{comment}{TYPO}"})) == ["RCL106"]
+    assert codes(check(command, "a.yaml", files={"a.yaml": f"x: 1\n{comment}{TYPO}"})) == ["RCL907", "RCL106"]
+
+
+@pytest.mark.parametrize(
+    ("above", "between", "below", "found"),
+    [
+        ("", "", "", [6, 7]),
+        ("disable-next-line=RCL106", "", "", [8]),
+        ("disable-next-line=RCL102", "", "", [7, 8]),
+        ("disable=RCL1", "enable=RCL1", "", [9]),
+        ("disable=RCL1", "", "enable=RCL1", []),
+        ("disable=RCL1", "", "enable=RCL2", [6, 7, 8]),
+    ],
+)
+def test_comments_for_the_next_line_and_for_several(command, above, between, below, found):
+    """The third number of the last case is that of RCL907: nothing ends what it begins."""
+    rows = [above, "- mlpp", between, "- moee", below]
+    rows = [row if row.startswith("-") else f"# recompute-lint: {row}" for row in rows if row]
+    text = TYPO.replace(" [mlpp]\n", "\n" + "".join(f"      {row}\n" for row in rows))
+    result = check(command, "a.yaml", files={"a.yaml": text})
+    assert [entry["location"]["row"] for entry in json.loads(result.out)] == found
+
+
+def test_a_comment_for_the_file_may_end(command):
+    items = "\n      - mlpp\n      # recompute-lint: enable=RCL1\n      - moee\n"
+    text = "# recompute-lint: disable=RCL1\n" + TYPO.replace(" [mlpp]\n", items)
+    result = check(command, "a.yaml", files={"a.yaml": text})
+    assert [entry["location"]["row"] for entry in json.loads(result.out)] == [9]
 
 
 # ---- configuration

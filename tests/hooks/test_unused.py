@@ -24,6 +24,8 @@ def found(command, text: str, *options: str, name: str = "a.py") -> list[str]:
         f"{GET}  # recompute-lint: disable=RCL3\n",
         f"{GET}  # recompute-lint: disable=hidden-default\n",
         f"# recompute-lint: disable=RCL301\n{READ}\n{GET}\n",
+        f"# recompute-lint: disable-next-line=RCL301\n{GET}\n",
+        f"{READ}\n# recompute-lint: disable=RCL301\n{GET}\n# recompute-lint: enable=RCL301\n",
         f"{READ}  # noqa\n",
         f"{READ}  # noqa: E501\n",
         f'{READ}\ny = "# noqa: RCL301"\n',
@@ -39,13 +41,17 @@ def test_leaves_alone(command, text):
     [
         ("# noqa: RCL301", "RCL301"),
         ("# NOQA: rcl301,RCL302", "RCL301, RCL302"),
-        ("# noqa: RCL999", "RCL999"),
         ("# why not  # recompute-lint: disable=RCL2", "RCL2"),
         ("# recompute-lint: disable=all", "all"),
     ],
 )
 def test_reports(command, comment, idle):
     assert found(command, f"{READ}  {comment}\n") == [f"RCL906 unused suppression of {idle}"]
+
+
+def test_reports_one_for_the_next_line(command):
+    text = f"# recompute-lint: disable-next-line=RCL301\n{READ}\n{GET}\n"
+    assert found(command, text)[0] == "RCL906 unused suppression of RCL301"
 
 
 def test_only_what_is_asked_for(command):

@@ -10,11 +10,13 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from recompute_lint.hooks import memory
 from recompute_lint.hooks.diagnostics import Diagnostic
 from recompute_lint.hooks.engine import Linter
 from recompute_lint.hooks.fix import resolved
 from recompute_lint.hooks.options import Configurations
 from recompute_lint.lint_rules.finding import Example
+from recompute_lint.lint_rules.rcl210_does_not_fit import Verdict
 from recompute_lint.lint_rules.registry import RULES, load
 from tests.lint_rules import framework_texts
 
@@ -165,6 +167,15 @@ TEXTS: dict[str, list[Example]] = {
 }
 
 
+_BASIS = "predicted with megatron-core 0.16.1 and transformer-engine 2.10.0 on 8 GPUs"
+
+#: What is predicted of a recipe, for the rule that runs a model.
+VERDICTS = [
+    Verdict(10**11, 80 * 10**9, "selective [mlp]", 77 * 10**9, True, ("recompute_modules: [mlp]",), _BASIS),
+    Verdict(10**12, 80 * 10**9, "full uniform 1", 90 * 10**9, False, ("recompute_granularity: full",), _BASIS),
+]
+
+
 def entries() -> Iterator[tuple[str, str]]:
     """For each example, what it is called and the whole of what is said about it."""
     for code in RULES:
@@ -175,6 +186,9 @@ def entries() -> Iterator[tuple[str, str]]:
             yield f"{code} {index}", _said(code, files, dict(example.options))
         for index, files in enumerate(FILES.get(code, ()), len(examples)):
             yield f"{code} {index}", _said(code, files, {})
+        if code == memory.RULE:
+            for index, verdict in enumerate(VERDICTS):
+                yield f"{code} {index}", _said_of(verdict)
 
 
 def _said(code: str, files: Mapping[str, bytes | None], options: dict[str, object]) -> str:
@@ -185,12 +199,21 @@ def _said(code: str, files: Mapping[str, bytes | None], options: dict[str, objec
                 Path(folder, name).write_bytes(content)
         os.chdir(folder)
         try:
-            linter = Linter(Configurations({"mcore": "0.16.1", **options}, isolated=True))
+            linter = Linter(Configurations({"mcore": "0.16.1", **options}, isolated=True), predicts=True)
             found = linter.run([next(iter(files))]).diagnostics
         finally:
             os.chdir(before)
     texts = {name: (content or b"").decode("utf-8", "replace") for name, content in files.items()}
     return "".join(_block(diagnostic, texts) for diagnostic in found if diagnostic.code == code)
+
+
+def _said_of(verdict: Verdict) -> str:
+    check = memory.check
+    memory.check = lambda site, options: load(memory.RULE).report(site, verdict)
+    try:
+        return _said(memory.RULE, {"recipe.yaml": _NEMO_RL.encode()}, {"gpu_memory": "80GB"})
+    finally:
+        memory.check = check
 
 
 def _block(diagnostic: Diagnostic, texts: dict[str, str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from typing import Any
 
@@ -11,10 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recompute_lint.sources.model import UNKNOWN, Span
+from recompute_lint.sources.reader import Reader
 from recompute_lint.sources.shell.flags import Word
 from recompute_lint.sources.shell.overrides import override
 from recompute_lint.sources.shell.syntax import Assign, Parser, Simple, literal
+from recompute_lint.sources.yaml.hydra_defaults import compose
+from recompute_lint.sources.yaml.tree import to_python
 from tests.loaders import scripts
+from tools.loaders import hydra_files
 
 parsing = pytest.importorskip("hydra.core.override_parser.overrides_parser")
 PARSER = parsing.OverridesParser.create()
@@ -52,7 +55,8 @@ def ours(text: str) -> Any:
 
 
 def _unknown(value: Any) -> bool:
-    return value is UNKNOWN or (isinstance(value, list) and any(map(_unknown, value)))
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return value is UNKNOWN or any(map(_unknown, inside))
 
 
 _PRIMITIVES = st.one_of(
@@ -81,19 +85,6 @@ _KEYS = st.sampled_from(
 _OVERRIDES = st.tuples(st.sampled_from(("", "", "+", "++", "~")), _KEYS, _VALUES).map(lambda t: f"{t[0]}{t[1]}={t[2]}")
 
 
-#: Values that the linter takes for something else than Hydra does: a pattern, and one that shows it.
-MISPARSED = {
-    "a number with a leading zero is a word": (r"(?<![\w.])0\d", "01"),
-    "an underscore inside a number": (r"\d_\d", "1_000"),
-    "infinity and nan are numbers": (r"\b(?:inf|nan)\b", "inf"),
-    "a character that no bare word can have": (r"~", "~"),
-    "an equals sign in a bare word": (r"=.*=", "a=b"),
-    "a backslash escapes what is special": (r"\\", "[a\\,b]"),
-    "a quote inside a bare word": (r"\w'\w", "a'b"),
-    "an empty item of a list": (r"[\[,]\s*[,\]]", "[a,]"),
-}
-
-
 def wrong(text: str) -> str:
     """How the linter reads an override otherwise than Hydra; empty where it does not, or leaves it to the run."""
     read = ours(text)
@@ -108,18 +99,71 @@ def wrong(text: str) -> str:
 @settings(max_examples=1500, deadline=None, derandomize=True)
 @given(_OVERRIDES)
 def test_a_value_that_is_known_is_what_hydra_makes_of_it(text):
-    if not any(re.search(pattern, text) for pattern, _ in MISPARSED.values() if not text.endswith("[]")):
-        assert wrong(text) == ""
+    assert wrong(text) == ""
 
 
-@pytest.mark.parametrize("what", MISPARSED)
-def test_what_is_misparsed_still_is(what):
-    assert wrong(f"a.b={MISPARSED[what][1]}"), "read now: take it out of the list"
+@pytest.mark.parametrize(
+    "value",
+    ["01", "1_000", "inf", "~", "a=b", "[a\\,b]", "a'b", "[a,]", "[,a]", "'a'b'", "a\\b", "é", "1__0", "+.5e-1"],
+)
+def test_a_value_of_odd_characters_is_what_hydra_makes_of_it(value):
+    assert wrong(f"a.b={value}") == ""
+
+
+@pytest.mark.parametrize("value", ["01", "1_000", "a b", "a:b", "-20", ".5", "1e3", "a*?|b", "[ a , b ]", "{a:1}"])
+def test_such_a_value_is_known_where_hydra_takes_it(value):
+    assert ours(f"a.b={value}") == theirs(f"a.b={value}") is not NO_VALUE
+
+
+@settings(max_examples=500, deadline=None, derandomize=True)
+@given(_OVERRIDES)
+def test_a_sweep_is_what_hydra_takes_for_one(text):
+    read = override(Word(text, Span("x.sh", 1, 1, 1, len(text) + 1)))
+    try:
+        parsed = PARSER.parse_override(text)
+    except Exception:
+        return
+    assert read is not None
+    assert read.deletes or read.sweeps == parsed.is_sweep_override()
 
 
 @pytest.mark.parametrize("value", ["full", "null", "true", "2", "'full'", "[mlp]", "[mlp, moe]", "['mlp',moe]", "[]"])
 def test_a_plain_value_is_known(value):
     assert ours(f"a.b={value}") == theirs(f"a.b={value}") is not NO_VALUE
+
+
+_MAIN = "defaults:\n{}\n  - _self_\nactor: {{recompute_num_layers: 1}}\n"
+_GROUPS = {
+    "model/small.yaml": "recompute_granularity: full\n",
+    "model/large.yaml": "recompute_granularity: selective\nrecompute_modules: [mlp]\n",
+    "base.yaml": "defaults:\n  - model@actor: small\n  - _self_\n",
+    "over.yaml": "defaults:\n  - base\n  - override model@actor: large\n",
+    "job.yaml": "defaults:\n  - model@actor: small\n  - override hydra/job_logging: disabled\n",
+}
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        "  - base",
+        "  - base\n  - override model@actor: large",
+        "  - base\n  - override /model@actor: large",
+        "  - over",
+        "  - over\n  - override model@actor: small",
+        "  - job",
+        "  - model@actor: small",
+        "  - model@actor: [small, large]",
+    ],
+)
+def test_defaults_are_composed_as_hydra_does(items, tmp_path):
+    for name, text in {**_GROUPS, "main.yaml": _MAIN.format(items)}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    theirs = hydra_files.compose(tmp_path, "main.yaml", [])
+    reader = Reader()
+    composed = compose(reader.document(str(tmp_path / "main.yaml")), reader)
+    assert composed is not None and composed.complete
+    assert to_python(composed.root) == {**theirs}
 
 
 class TestGrammarOfBash:

@@ -57,6 +57,7 @@ MISTAKES = {
     "a key alone, null": ("cfg.model.recompute_metod = None", [(1, 1, "RCL206")]),
     "a keyword alone": ('f(recompute_granularty="full")', [(1, 3, "RCL206")]),
     "a key of a dictionary": ('d = {"recompute_granularty": "full"}', [(1, 6, "RCL206")]),
+    "a key of a dictionary, ms-swift's null": ('d = {"recompute_granularty": "none"}', [(1, 6, "RCL206")]),
     "by a wrong key": ('c["recompute_granularty"] = "full"', [(1, 3, "RCL206")]),
     "two keys together": (
         'c.recompute_granularty = "full"\nc.recompute_metod = "block"',

@@ -28,7 +28,7 @@ def test_what_turns_text_or_ends_a_line_is_replaced(char):
 
 
 def test_other_text_stays():
-    text = "päth/名前 “x” 🙂 \u00a0\u3000\t"
+    text = "päth/名前 — “x” 🙂 \u00a0\u3000\t"
     assert visible(text) == text
 
 

@@ -51,8 +51,7 @@ def loader(checkout: Path) -> Any:
         if not plain["activation_checkpointing"]:
             return {"recompute_granularity": None}
         found = {name: getattr(model, name, RUN_TIME) for name in _SET}
-        if found["recompute_granularity"] == "selective" and found["recompute_modules"] == RUN_TIME:
-            found["recompute_modules"] = None  # Megatron-Core's default
+        # modules that are not set are the model's own, which Megatron-Bridge's providers of Sarvam have
         return what_model_gets(found)
 
     def load(folder: Path, file: str) -> Sites:

@@ -1,5 +1,8 @@
 """Primus: its parser, its presets, its builder of Megatron-LM's arguments, and the Megatron-LM that it brings.
 
+A command's flags are put over the module's parameters as ``primus train`` does it
+(``primus/core/runtime/train_runtime.py``, _apply_overrides and the merge behind it).
+
 The checkout needs its submodule ``third_party/Megatron-LM``.
 """
 
@@ -27,7 +30,10 @@ def loader(checkout: Path) -> Any:
     stub("loguru", "primus.core.utils.logger")
     from primus.backends.megatron.argument_builder import MegatronArgBuilder  # type: ignore[import-not-found]
     from primus.configs import models  # type: ignore[import-not-found]
+    from primus.core.config.merge_utils import deep_merge  # type: ignore[import-not-found]
     from primus.core.launcher import parser  # type: ignore[import-not-found]
+    from primus.core.utils import yaml_utils  # type: ignore[import-not-found]
+    from primus.core.utils.arg_utils import parse_cli_overrides  # type: ignore[import-not-found]
 
     own = models.__file__
     checks = __import__(_PATCH, fromlist=["validate_specified_recompute_layers"]).validate_specified_recompute_layers
@@ -42,7 +48,7 @@ def loader(checkout: Path) -> Any:
             words = _words(path)
             at = next(index for index, word in enumerate(words) if word in ("--config", "--exp"))
             path, overrides = folder / words[at + 1], [*words[:at], *words[at + 2 :]]
-        config, unknown = parser.load_primus_config(types.SimpleNamespace(config=str(path)), overrides)
+        config, _ = parser.load_primus_config(types.SimpleNamespace(config=str(path)), [])
         found: Sites = {}
         for name in vars(config._exp.modules if hasattr(config, "_exp") else config.exp.modules):
             module = config.get_module_config(name)
@@ -51,12 +57,13 @@ def loader(checkout: Path) -> Any:
             # Primus's launcher sets it: Megatron-LM wants 1, but more for FSDP
             fsdp = getattr(module, "use_torch_fsdp2", False) or getattr(module, "use_megatron_fsdp", False)
             os.environ["CUDA_DEVICE_MAX_CONNECTIONS"] = "8" if fsdp else "1"
+            given = parse_cli_overrides(overrides) if name == "pre_trainer" else {}
+            module = yaml_utils.dict_to_nested_namespace(deep_merge(yaml_utils.nested_namespace_to_dict(module), given))
             builder = MegatronArgBuilder()
             builder.update(module)
-            if name == "pre_trainer":
-                builder.update(unknown)
             parsed = builder.finalize()
-            parsed.recompute_layer_ids = getattr(module, "recompute_layer_ids", None)
+            yaml_utils.merge_namespace(parsed, module, allow_override=False, excepts=[])
+            parsed.recompute_layer_ids = getattr(parsed, "recompute_layer_ids", None)
             settings = _settings(arguments, parsed, checks)
             if file.endswith(".sh"):  # what no flag says is the experiment's
                 said = " ".join(overrides)
@@ -208,6 +215,16 @@ _FLAGS = (
     ["--recompute_granularity", "selective", "--recompute_modules", "[]"],
     ["--moe_layer_recompute", "true"],
     ["--moe_layer_recompute"],
+    [
+        "--recompute_layer_ids=null",
+        "--recompute_granularity=full",
+        "--recompute_method=block",
+        "--recompute_num_layers=1",
+    ],
+    ["--recompute_layer_ids", "None", "--recompute_granularity", "selective"],
+    ["--recompute_granularity", "selective", "--recompute_modules", "null"],
+    ["--recompute_num_layers", "1_0", "--recompute_granularity", "full", "--recompute_method", "block"],
+    ["--recompute_granularity", "NULL"],
 )
 
 

@@ -203,7 +203,7 @@ class TestWhatTheFileOfACommandMaySay:
     ROLE = "actor:\n  backend: megatron\n  path: x\n"
     AREAL = (
         "python train.py --config actor.yaml actor.gradient_checkpointing=false "
-        "actor.megatron.recompute_granularity=selective\n"
+        "+actor.megatron.recompute_granularity=selective\n"
     )
 
     @pytest.mark.parametrize(

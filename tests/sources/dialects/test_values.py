@@ -43,6 +43,8 @@ def found(lint, files: dict[str, str]) -> list[tuple[str, int, str]]:
         (AREAL.format('"false"') + "    recompute_granularity: selective\n", [(5, "RCL202")]),
         # a string is no Hydra list
         ("defaults: b\n" + HEAD.replace("selective", "x"), [(1, "RCL902"), (5, "RCL101")]),
+        # a template leaves the name of its parent to fill in
+        ("defaults: <base>.yaml\n" + HEAD.replace("selective", "x"), [(5, "RCL101")]),
     ],
 )
 def test_one_file(lint, text: str, codes: list[tuple[int, str]]) -> None:
@@ -64,7 +66,7 @@ def test_swift_on_the_command_line(lint, flags: str, codes: list[str]) -> None:
     assert sorted({code for *_, code in found(lint, {"run.sh": script})} - {"RCL209"}) == codes
 
 
-def test_an_override_of_hydra_makes_the_others_unknown(lint) -> None:
+def test_what_an_override_chooses_and_is_not_there_makes_the_others_unknown(lint) -> None:
     files = {
         "base.yaml": "defaults:\n  - actor@actor_rollout_ref.actor: full\n  - _self_\n",
         "actor/full.yaml": "megatron:\n  override_transformer_config:\n    recompute_granularity: full\n"

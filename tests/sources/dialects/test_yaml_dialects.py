@@ -68,6 +68,8 @@ class TestPrimus:
         missing = (5, "RCL902")
         assert self.lint(lint, "recompute_granularity: full", model="nowhere.yaml") == [missing, (7, "RCL103")]
         assert self.lint(lint, "recompute_num_layers: 1", model="nowhere.yaml") == [missing, (7, "RCL209")]
+        # a template leaves the name to fill in
+        assert self.lint(lint, "recompute_granularity: full", model="<YOUR_MODEL_YAML>") == [(7, "RCL103")]
 
     def test_an_experiment_extends_another(self, lint) -> None:
         head = "modules:\n  pre_trainer:\n    framework: megatron\n    config: pre_trainer.yaml\n    model: tiny.yaml\n"
@@ -99,7 +101,12 @@ class TestPrimus:
             ("--recompute_granularity selective --recompute_modules \"['mlp', 'layernorm']\"", []),
             ("--recompute_granularity selective --recompute_modules \"['mlp', 'mpl']\"", ["RCL106"]),
             ("--recompute_granularity selective --recompute_modules mlp", ["RCL110"]),
-            ("--recompute_granularity null", ["RCL101"]),
+            ("--recompute_granularity null", []),
+            ("--recompute_granularity null --recompute_layer_ids null --recompute_method block", ["RCL209"]),
+            ("--recompute_granularity full --recompute_layer_ids null --recompute_method null", ["RCL103"]),
+            ("--recompute_granularity \"'full'\"", ["RCL101"]),
+            ("--recompute_granularity selective --recompute_modules \"{'mlp'}\"", []),
+            ("--recompute_granularity full --recompute_num_layers 0x1", ["RCL104"]),
             ("--moe_layer_recompute False", []),
             ("--recompute-granularity fulll", ["RCL209"]),
         ],
@@ -127,6 +134,8 @@ class TestPrimus:
             ("recompute_granularity: fulle\nrecompute_layer_ids: [0]", [(7, "RCL101")]),
             ("recompute_granularity: full\nrecompute_method: block\nrecompute_layer_ids: [0]", [(8, "RCL111")]),
             ("recompute_granularity: full\nrecompute_layer_ids: []", [(8, "RCL111")]),
+            ("recompute_granularity: full\nrecompute_layer_ids: [0]\nrecompute_modules: [mlp]", [(9, "RCL201")]),
+            ("recompute_granularity: full\nrecompute_layer_ids: [0]\nrecompute_modules: []", []),
             ("recompute_granularity: selective\nrecompute_method: block", [(8, "RCL111")]),
         ],
     )
@@ -249,6 +258,26 @@ class TestNeMo:
         names = ("layers_per_pipeline", "recurrent", "interval")
         text = "model:\n" + "".join(f"  activations_checkpoint_{name}: 1\n" for name in names)
         assert codes(lint({"a.yaml": text}, **MCORE)) == []
+
+    @pytest.mark.parametrize(
+        ("switch", "expected"),
+        [("mcore_gpt: true", [(4, "RCL209")]), ("mcore_gpt: false", []), ("mcore_gpt: ${x}", []), ("x: 1", [])],
+    )
+    def test_a_model_of_before_megatron_core_needs_a_method(self, lint, switch: str, expected: list) -> None:
+        keys = "  activations_checkpoint_granularity: selective\n  activations_checkpoint_method: uniform\n"
+        assert codes(lint({"a.yaml": f"model:\n  {switch}\n{keys}"}, **MCORE)) == expected
+        wrong = keys.replace("uniform", "unifrom")
+        assert codes(lint({"a.yaml": f"model:\n  {switch}\n{wrong}"}, **MCORE)) == [(4, "RCL102")]
+
+    @pytest.mark.parametrize(("switch", "codes_"), [("true", ["RCL105", "RCL104"]), ("false", [])])
+    def test_t5_of_before_megatron_core_counts_as_it_likes(self, lint, switch: str, codes_: list[str]) -> None:
+        encoder = "activations_checkpoint_granularity: selective, activations_checkpoint_num_layers: 1"
+        decoder = (
+            "activations_checkpoint_granularity: full, activations_checkpoint_method: block,"
+            " activations_checkpoint_num_layers: null"
+        )
+        text = f"model:\n  mcore_t5: {switch}\n  encoder: {{{encoder}}}\n  decoder: {{{decoder}}}\n"
+        assert [code for _, code in codes(lint({"a.yaml": text}, **MCORE))] == codes_
 
     def test_null_is_nothing(self, lint) -> None:
         text = "model:\n  activations_checkpoint_granularity: null\n  activations_checkpoint_method: null\n"
