@@ -216,9 +216,7 @@ def candidates(data: bytes, kind: str, forced: str) -> list[Dialect]:
     possible = _possible(DIALECTS, kind)
     stems = (needles for stem, needles in _needles(possible).items() if stem in data)
     held = {needle for needles in stems for needle in needles if needle in data}
-    if (
-        _OTHER_ENGINES in held and b"megatron" not in data
-    ):  # verl's runs without Megatron-Core, nearly all of its scripts
+    if _OTHER_ENGINES in held and b"megatron" not in data:  # most of verl's scripts
         held.remove(_OTHER_ENGINES)
     return [dialect for dialect in possible if not held.isdisjoint(dialect.needles)]
 
