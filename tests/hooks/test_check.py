@@ -25,6 +25,13 @@ def check(command, *arguments, files=None):
     return command("check", "--output-format", "json", *arguments, files=files)
 
 
+@pytest.mark.parametrize("name", ["a.json", "a.yaml"])
+def test_a_schema_of_settings_is_none_of_them(lint, name):
+    schema = '{"$schema": "%s", "properties": {"recompute_granularity": "ful", "recompute_method": "block"}}'
+    assert lint({name: schema % "https://json-schema.org/draft/2020-12/schema"}) == []
+    assert lint({name: schema % "https://example.org/recipes.json"}) != []
+
+
 def test_exit_codes(command):
     assert command("check", "a.yaml", files={"a.yaml": GOOD}).code == 0
     assert command("check", "a.yaml", files={"a.yaml": TYPO}).code == 1
