@@ -17,7 +17,7 @@ from ..keys import NEARLY, OTHER_ENGINES, RECOMPUTE_FLAGS, RECOMPUTE_KEYS, WORD,
 from ..model import Finding, Setting, Site, Span
 from ..reader import Document, Reader
 from ..shell import makefile, sourced
-from ..shell.flags import BOOLEANS, REMOVED, SWITCHES, Flag, Line, Word, is_recompute, settings_of, take_apart, text_of
+from ..shell.flags import BOOLEANS, REMOVED, SWITCHES, Flag, Line, Word, is_recompute, settings_of, parse_flags, text_of
 from ..shell.hidden import Hidden
 from ..shell.overrides import Override, override, parse
 from ..shell.printed import shows
@@ -145,7 +145,7 @@ def _sites(
     words = [(_word(field, place), field.variable) for field in fields]
     texts = (text_of(word) for word, _ in words)
     program = next((index for index, text in enumerate(texts) if text == "-m" or text.endswith(".py")), -1)
-    line = take_apart(words, start=program + 1)  # what stands before the program is for what starts it
+    line = parse_flags(words, start=program + 1)  # what stands before the program is for what starts it
     if command.is_text and not is_command_line(line, modules):
         return
     overrides = (_override(word, field) for (word, _), field in zip(words, fields, strict=True))
@@ -176,7 +176,7 @@ def _spread(fields: Iterable[Field], modules: Iterable[str]) -> list[Field]:
     for field in fields:
         shape = field.shape
         parts = split(field) if _BLANK.search(shape) and _INTERESTING.search(shape) and _is_line(shape) else []
-        if parts and is_command_line(take_apart((_plain_word(part), part.variable) for part in parts), modules):
+        if parts and is_command_line(parse_flags((_plain_word(part), part.variable) for part in parts), modules):
             found.extend(parts)
         else:
             found.append(field)

@@ -105,7 +105,7 @@ class _Value(NamedTuple):
     array: bool
 
 
-class World:
+class ShellState:
     """The variables while the script is followed along one choice of branches.
 
     Args:

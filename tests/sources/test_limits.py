@@ -44,6 +44,9 @@ BOUNDS: dict[str, tuple[str, str, int, str, Callable[[int], str]]] = {
     "has recompute settings in more than 4 branches": (
         "shell.words", "_MAX_BRANCHES", 4, "a.sh",
         lambda n: "".join(f"if [ $A{i} ]; then X='{FLAG}'; fi\n" for i in range(n)) + "python t.py $X\n"),
+    "takes more than 9 steps to follow": (
+        "shell.variables", "MAX_STEPS", 9, "a.sh",
+        lambda n: f"X='{FLAG}'\n" + ". ./x\n" * (n - 1) + "python t.py $X\n"),
     "takes more than 12 steps to follow": (
         "shell.words", "MAX_STEPS", 12, "a.sh", lambda n: "Y=\nX=$Y\n" + f"python t.py {FLAG} $X\n" * (n - 2)),
     "has a command of more than 12 words": (
