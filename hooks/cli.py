@@ -35,6 +35,7 @@ COMMANDS = {
     "smoke": "does a small model with the recipe's settings run? (needs the extra smoke)",
     "advise": "will it fit, and which recomputation is the cheapest that does? (needs the extra smoke)",
     "bench": "what does recomputation save and cost? (needs the extra smoke)",
+    "init": "write the configuration, the pre-commit entry and the workflow of a repository",
     "completion": "a script that completes commands and options in bash, zsh or fish",
     "server": "findings and fixes in an editor (needs the extra lsp)",
 }

@@ -5,24 +5,16 @@ A value by itself stands in double quotes, as JSON writes it; a key is bare, and
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
 from ..schemas.contract import Contract, Guard
+from ..sources.errors import shown
 from ..sources.model import UNKNOWN, Setting, Site, Span
 from .finding import Edit, Finding, Fix
 
 if TYPE_CHECKING:
     from .remedies import Change
-
-
-def shown(value: Any) -> str:
-    """A value as YAML would write it in one line, strings in double quotes."""
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError):
-        return str(value)
 
 
 def called(site: Site, field: str) -> str:

@@ -108,7 +108,7 @@ def test_every_option_is_a_keyword_and_has_a_type(function):
     }
     assert (
         set(keywords) - {"config", "isolated"}
-        == set(Options._fields) - {"root", "mcore_by", "file", "run"}
+        == set(Options._fields) - {"root", "mcore_by", "file", "run", "gpu_memory"}
         == set(GIVEN)
     )
     assert all(parameter.annotation not in (inspect.Parameter.empty, "Any") for parameter in keywords.values())

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -95,6 +96,19 @@ def test_versions_agree():
     from recompute_lint import __version__
 
     assert re.fullmatch(r"\d+\.\d+\.\d+", __version__)
+    assert f"\n## {__version__}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_sources_are_distributed_whole(checkout, tmp_path):
+    """What is tracked is in the sdist, so that it can be tested and changed by who has nothing else."""
+    pytest.importorskip("build")
+    done = run(sys.executable, "-m", "build", "--sdist", "--outdir", tmp_path, checkout, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (built,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(built) as archive:
+        inside = {name.partition("/")[2] for name in archive.getnames()}
+    tracked = set(run("git", "ls-files", "-z", cwd=checkout).stdout.split("\0")) - {""}
+    assert tracked - inside == set()
 
 
 class Repository:
@@ -181,6 +195,16 @@ def test_a_parents_mistake_is_one_finding_however_many_inherit_it(repository):
     assert "inherited by 1200 linted files" in said
 
 
+def test_init_writes_a_hook_that_runs(checkout, repository, command, monkeypatch):
+    user = repository("recompute-lint")
+    (user.folder / ".pre-commit-config.yaml").unlink()
+    result = command("init", "--yes", "--repo", str(checkout), str(user.folder))
+    assert result.code == 0, result.err
+    user.commit(bad=TYPO)
+    code, said = user.hook("run", "--all-files")
+    assert code == 1 and "bad.yaml:5:25: error[RCL106]" in said, said
+
+
 NAMES = ["--output-file=a.yaml", "--exclude=*.yaml", "-v.yaml", "--fix.yaml", "a.yaml"]
 
 
@@ -207,3 +231,15 @@ def test_a_file_named_by_a_glob_is_no_option(command, name):
     result = command("check", "--output-format", "concise", *options, name, files={name: TYPO})
     assert result.out.startswith(f"{name}:5:25: RCL106 ") or name.endswith(".sh")
     assert result.code != 2 and "usage" not in result.out + result.err
+
+
+def test_the_manifest(checkout):
+    """pre-commit takes it, and the smoke hook installs what the extra has instead of a list of its own."""
+    manifest = pytest.importorskip("pre_commit.clientlib").load_manifest
+    hooks = {hook["id"]: hook for hook in manifest(str(checkout / ".pre-commit-hooks.yaml"))}
+    assert hooks.keys() == {"recompute-lint", "recompute-lint-files", "recompute-lint-smoke"}
+    assert hooks["recompute-lint-smoke"]["additional_dependencies"] == [".[smoke]"]
+    assert not hooks["recompute-lint"]["pass_filenames"]
+    for name in ("recipes/a.yaml", "requirements/gpu.txt", "requirements.txt", "uv.lock", "a/pyproject.toml"):
+        assert re.search(hooks["recompute-lint"]["files"], name), name
+    assert not re.search(hooks["recompute-lint"]["files"], "notes.txt")

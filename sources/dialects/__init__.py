@@ -44,6 +44,10 @@ class Dialect(NamedTuple):
     overrides: str = ""
     #: Which commands take their flags as it does: a regular expression for the command's words, joined by blanks.
     program: str = ""
+    #: Whether a word ``name=value`` of a command is a flag, too.
+    dashless: bool = False
+    #: A flag about recomputation that has a short name, too: that, and the flag.
+    short: tuple[str, str] = ("", "")
     #: Whether Hydra is known to apply the overrides, for which one with several values is a sweep.
     hydra: bool = True
 
@@ -123,7 +127,7 @@ DIALECTS = (
         (b"megatron_cfg", b"defaults:", b'defaults":', b"defaults':"),
         overrides=rf"((?:.*\.)?megatron_cfg)\.(?:.*\.)?(?:{_KEY}|activation_check\w*)",
     ),
-    Dialect("primus", "primus", (*_RECOMPUTE, b"framework: megatron", b"extends:"), program="primus"),
+    Dialect("primus", "primus", (*_RECOMPUTE, b"framework: megatron", b"extends:"), program="primus", dashless=True),
     Dialect(
         "roll",
         "roll",
@@ -132,7 +136,11 @@ DIALECTS = (
         hydra=False,
     ),
     Dialect(
-        "verl", "verl", (*_RECOMPUTE, b"defaults:"), overrides=rf"((?:.*\.)?override_transformer_config)\.(?:{_KEY})"
+        "verl",
+        "verl",
+        (*_RECOMPUTE, b"defaults:"),
+        overrides=rf"((?:.*\.)?override_transformer_config(?!\.{keys.OTHER_ENGINES}$)"
+        rf"|actor_rollout_ref\.model(?=\.{keys.OTHER_ENGINES}$))\.(?:{_KEY}|{keys.OTHER_ENGINES})",
     ),
     Dialect(
         "ms-swift",
@@ -164,12 +172,21 @@ DIALECTS = (
         _RECOMPUTE,
         overrides=rf"(.+)\.(?:{_KEY})",
         program=r"(?<![^\s/])(?:setup_experiment|performance/run_script)\.py(?!\S)",
+        short=("-rl", "recompute_num_layers"),
         hydra=False,
     ),
     Dialect("megatron-lm", "megatron_lm", _RECOMPUTE, program=r".*"),
     Dialect("transformer-config", "transformer_config", _RECOMPUTE),
     Dialect("generic", "generic", (*_RECOMPUTE, b"megatron_c"), json=True),
-    Dialect("launch-script", "launch_script", (*_RECOMPUTE, *_OVERRIDES, b"activations-checkpoint-"), "script"),
+    Dialect(
+        "launch-script",
+        "launch_script",
+        (
+            *(*_RECOMPUTE, *_OVERRIDES, b"activations-checkpoint-", keys.OTHER_ENGINES.encode()),
+            *(b"setup_experiment.py", b"performance/run_script"),
+        ),
+        "script",
+    ),
     Dialect("python-flags", "python_flags", (*_RECOMPUTE, b"activations_checkpoint_"), "python", beside=True),
     Dialect("python", "python_literals", (*_FIELDS, b"activations_checkpoint_"), "python"),
 )

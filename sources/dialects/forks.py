@@ -50,7 +50,8 @@ def is_fork(reader: Reader, path: str, flags: Iterable[str], words: Iterable[str
         flags: the names of the command's recompute flags.
         words: the command's words; a Python file among them is looked for above the script.
     """
-    if not is_patched(reader, path, flags):
+    flags = list(flags)
+    if not is_patched(reader, path, flags) or not BESIDE.isdisjoint(flags):
         return True
     return any(
         _PATCHED.search(above(reader, path, word)) for word in words if word.endswith(".py") and not os.path.isabs(word)
@@ -69,13 +70,8 @@ def is_patched(reader: Reader, path: str, flags: Iterable[str]) -> bool:
 def has_others(flags: Iterable[str]) -> bool:
     """Whether one of some recompute flags is neither Megatron-LM's, nor nearly, nor one that leaves those alone."""
     known = sorted(RECOMPUTE_FLAGS)
-    return any(
-        name not in known
-        and name not in BESIDE
-        and not (whole_names(name) or is_opposite(name))
-        and nearest(name, known, _TOLERANCE) is None
-        for name in flags
-    )
+    strange = (name for name in flags if name not in known and not (whole_names(name) or is_opposite(name)))
+    return any(name not in BESIDE and nearest(name, known, _TOLERANCE) is None for name in strange)
 
 
 def takes_old_switch(reader: Reader, path: str) -> bool:

@@ -15,14 +15,14 @@ from typing import NamedTuple
 from ..model import TooMuch
 from .sourced import Script
 from .syntax import MAX_WORDS, Assign, Event, Piece, Simple, literal
-from .variables import MAX_STEPS, Field, World, names, split
+from .variables import MAX_STEPS, Field, ShellState, names, split
 
 #: What is followed of one script: branches one by one, and commands.
 _MAX_BRANCHES = 200
 _MAX_COMMANDS = 2000
 
 #: A command whose words are only shown or searched for.
-_TALKERS = frozenset(
+_PRINTING_COMMANDS = frozenset(
     {"echo", "printf", "cat", "grep", "egrep", "sed", "awk", "test", "[", "[[", ":", "read", "tee", "rm"}
 )
 
@@ -54,20 +54,20 @@ def commands(script: Script, interesting: re.Pattern[str]) -> list[Command]:
         for event in events
         if isinstance(event, Simple)
         and (_holds(text, event, interesting) or not carriers.isdisjoint(names(event.words)))
-        and literal(event.words[0]).rpartition("/")[2] not in _TALKERS
+        and literal(event.words[0]).rpartition("/")[2] not in _PRINTING_COMMANDS
     ]
     if len(candidates) > _MAX_COMMANDS:
         raise TooMuch(f"has more than {_MAX_COMMANDS:,} commands with recompute settings")
     chosen = {event.branch for event in events if isinstance(event, Assign) and event.name in carriers}
-    worlds: dict[tuple[tuple[int, int], ...], None] = {}
+    states: dict[tuple[tuple[int, int], ...], None] = {}
     for ran in sorted({event.branch for event in candidates}):
         along = (_join(ran, other) for other in sorted(chosen) if other)
-        worlds.update(dict.fromkeys([branch for branch in along if branch is not None] or [ran]))
+        states.update(dict.fromkeys([branch for branch in along if branch is not None] or [ran]))
     found: dict[tuple[int, tuple[tuple[int, int], ...]], Command] = {}
     asked = set(map(id, candidates))
     followed = _reaching(events, candidates)
-    _bound(len(worlds), len(followed))
-    for branch in sorted(worlds, key=len, reverse=True):
+    _bound(len(states), len(followed))
+    for branch in sorted(states, key=len, reverse=True):
         _run(followed, asked, branch, interesting, found)
     result = list({(command.start, command.fields): command for command in found.values()}.values())
     result.extend(_unused(script, interesting))
@@ -147,35 +147,35 @@ def _run(
     interesting: re.Pattern[str],
     found: dict[tuple[int, tuple[tuple[int, int], ...]], Command],
 ) -> None:
-    world = World(branch)
+    state = ShellState(branch)
     later: list[Simple] = []
     for event in events:
         if isinstance(event, Assign):
-            world.assign(event)
+            state.assign(event)
         elif id(event) not in asked:
-            world.fill(event)
-        elif world.takes(event.branch):
+            state.fill(event)
+        elif state.takes(event.branch):
             if event.in_function:
                 later.append(event)  # it runs when the function is called: all that is assigned by then is
             else:
-                _note(event, world, branch, interesting, found)
+                _note(event, state, branch, interesting, found)
     for event in later:
-        _note(event, world, branch, interesting, found)
+        _note(event, state, branch, interesting, found)
 
 
 def _note(
     event: Simple,
-    world: World,
+    state: ShellState,
     branch: tuple[tuple[int, int], ...],
     interesting: re.Pattern[str],
     found: dict[tuple[int, tuple[tuple[int, int], ...]], Command],
 ) -> None:
     fields: list[Field] = []
     for word in event.words:
-        fields.extend(world.fields(word))
+        fields.extend(state.fields(word))
         if len(fields) > MAX_WORDS:
             raise TooMuch(f"has a command of more than {MAX_WORDS:,} words")
-    if not fields or (fields[0].text or "").rpartition("/")[2] in _TALKERS:
+    if not fields or (fields[0].text or "").rpartition("/")[2] in _PRINTING_COMMANDS:
         return
     if not any(interesting.search(field.shape) for field in fields):
         return
@@ -189,7 +189,7 @@ def _unused(script: Script, interesting: re.Pattern[str]) -> Iterator[Command]:
     named = {
         name
         for event in events
-        if isinstance(event, Assign) or literal(event.words[0]).rpartition("/")[2] not in _TALKERS
+        if isinstance(event, Assign) or literal(event.words[0]).rpartition("/")[2] not in _PRINTING_COMMANDS
         for name in names(event.words)
     }
     assigned = {
@@ -200,15 +200,15 @@ def _unused(script: Script, interesting: re.Pattern[str]) -> Iterator[Command]:
     branches = {event.branch for event in events if isinstance(event, Assign) and event.name in assigned}
     _bound(len(branches), len(events))
     for branch in sorted(branches, key=len, reverse=True):
-        world = World(branch)
+        state = ShellState(branch)
         last: dict[str, Assign] = {}
         for event in events:
             if isinstance(event, Assign):
-                world.assign(event)
-                if event.name in assigned and world.takes(event.branch):
+                state.assign(event)
+                if event.name in assigned and state.takes(event.branch):
                     last[event.name] = event
         for name, event in last.items():
-            value = world.values[name]
+            value = state.values[name]
             fields = value.fields if value.array else tuple(part for field in value.fields for part in split(field))
             if any(interesting.search(field.shape) for field in fields):
                 unnamed = Field((Piece(None, event.start, event.end, name),))

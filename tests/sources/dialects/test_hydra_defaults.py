@@ -90,6 +90,7 @@ BASE = {
     "model/up.yaml": "defaults:\n  - /engine/fast@engine: x\n  - deep/tiny\n",
     "model/outer.yaml": "defaults:\n  - ../engine@speed: fast\n  - /engine@far: fast\n  - deep: tiny\nsize: 7\n",
     "engine/fast.yaml": "speed: 9\n",
+    "model/broken.yaml": "defaults:\n  - nowhere\n",
     "plain.yaml": "size: 8\nother: {a: 1, b: [1]}\n",
 }
 LISTS = {
@@ -137,6 +138,8 @@ def test_a_list_is_composed_as_hydra_does(name: str, tmp_path, monkeypatch) -> N
         "  - override model: small\n",
         "  - override /model@actor.model: small\n  - plain\n",
         "  - model: small\n    engine: fast\n",
+        "  - model: broken\n",
+        "  - model: broken\n  - plain\n",
         "  - top\n",
         "  - [plain]\n",
     ],

@@ -7,6 +7,7 @@ import pytest
 from recompute_lint.hooks.engine import Linter
 from recompute_lint.hooks.options import Configurations
 
+from .test_launch_script import sites
 from .test_yaml_dialects import MCORE, codes
 
 SWIFT = "model: m\ntuner_type: lora\n"
@@ -27,10 +28,31 @@ def found(lint, name: str, text: str) -> list[str]:
         ("recompute_granularity: selective\nrecompute_modules: null\n", ["RCL106"]),
         ("recompute_gran: full\nrecompute_meth: uniform\nrecompute_num: 1\n", []),
         ("recompute_m: uniform\n", ["RCL111"]),
+        ("distribute_saved_activations: true\nrecompute_granularity: none\n", ["RCL111"]),
     ],
 )
 def test_ms_swift(lint, text: str, expected: list[str]) -> None:
     assert found(lint, "a.yaml", SWIFT + text) == expected
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ("--recompute_granularity selective --recompute_modules", ["RCL111"]),
+        ("--recompute_granularity selective --recompute_modules $MODULES", []),
+        ("--recompute_granularity selective --recompute_modules $ARGS", []),
+        ("--distribute_saved_activations true", ["RCL111"]),
+        ("--distribute_saved_activations --ignore_args_error true", []),
+    ],
+)
+def test_ms_swift_flags(lint, flags: str, expected: list[str]) -> None:
+    assert found(lint, "a.sh", f"megatron sft --model m {flags}\n") == expected
+
+
+def test_ms_swift_exports_without_recomputation() -> None:
+    for command, granularity in (("sft", "selective"), ("export", None)):
+        (site,) = sites(f"megatron {command} --model m --recompute_modules mlp\n")
+        assert (site.value("recompute_granularity"), site.value("recompute_method")) == (granularity, None)
 
 
 @pytest.mark.parametrize(
@@ -192,6 +214,22 @@ def test_areal_has_no_such_key(lint, files: dict[str, str], expected: list[str])
         assert [code for name, _, _, code in result if name == "run.sh"] == codes_expected
 
 
+def test_short_names_are_of_performance_scripts_alone() -> None:
+    (site,) = sites("python scripts/performance/setup_experiment.py --gpu h100 -rl 4\n")
+    assert (site.value("recompute_granularity"), site.value("recompute_num_layers")) == ("full", 4)
+    assert sites("rsync -rl setup_experiment.py host:\npython other.py -rl 4\n") == []
+
+
+@pytest.mark.parametrize("words", ["recompute_num_layers=2", "--config exp.yaml 'recompute_num_layers=2' --a b"])
+def test_flags_of_primus_without_dashes(words: str) -> None:
+    (site,) = sites(f"primus-cli direct -- train pretrain {words}\n")
+    assert (site.dialect, site.value("recompute_num_layers")) == ("primus", 2)
+
+
+def test_words_without_dashes_are_flags_of_primus_alone() -> None:
+    assert sites("make recompute_granularity=ful\nrecompute_granularity=ful python pretrain_gpt.py\n") == []
+
+
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
@@ -199,6 +237,13 @@ def test_areal_has_no_such_key(lint, files: dict[str, str], expected: list[str])
         ("--recompute_modules core_attn,mpl", ["RCL106"]),
         ("--recompute_num_layers 4", []),
         ("--recompute_num_layers one", ["RCL111"]),
+        ("-rl 4", []),
+        ("--gpu h100 -rl one", ["RCL111"]),
+        ("-rl", []),
+        ("--recompute_mod core_attn,mpl", ["RCL106"]),
+        ("--recompute core_attn,mlp", ["RCL111"]),
+        ("--recompute_modules mlp model.recompute_granularity=full", ["RCL209"]),
+        ("-rl 4 model.recompute_modules=[mlp]", []),
     ],
 )
 def test_performance_scripts_of_megatron_bridge(lint, flags: str, expected: list[str]) -> None:
