@@ -216,7 +216,7 @@ def size(value: str, where: str) -> int:
     match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([A-Za-z]*)", value.strip())
     unit = _UNITS.get(match[2].upper()) if match else None
     if match is None or unit is None:
-        raise UsageError(f"{where}: {value!r} is not a size; write 80GB or 79.6GiB")
+        raise UsageError(f"{where}: {shown(value)} is not a size; write 80GB or 79.6GiB")
     return int(float(match[1]) * unit)
 
 

@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from ...sources.errors import shown
 from ..contracts import Contracts
 from ..engine import Linter
 from ..options import RUN, Configurations
@@ -95,6 +96,6 @@ def complete(namespace: argparse.Namespace, options: Configurations) -> None:
         elif given is None:
             setattr(namespace, name, stated.get(key, {"color": "auto", "output-format": "full"}.get(key, "warning")))
         elif given not in allowed:
-            raise UsageError(f"RECOMPUTE_LINT_{name.upper()}: {given!r} is not one of {', '.join(allowed)}")
+            raise UsageError(f"RECOMPUTE_LINT_{name.upper()}: {shown(given)} is not one of {', '.join(allowed)}")
     if namespace.no_fix or namespace.diff or namespace.write_baseline or namespace.add_suppressions:
         namespace.fix = False
