@@ -1,6 +1,7 @@
 """The frameworks whose settings are understood, and how a file or a command is matched with one.
 
-A dialect is a module that turns settings into a site, from files, overrides and flags (:mod:`.nemo_rl` is a whole one)::
+A dialect is a module that turns settings into a site, whether files, overrides or flags brought them. :mod:`.nemo_rl` is
+a whole one::
 
     def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None   # its files
     def site(given: Given, reader: Reader) -> Site            # its overrides and flags; read() calls it, too
