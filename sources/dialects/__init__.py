@@ -1,7 +1,7 @@
 """The frameworks whose settings are understood, and how a file or a command is matched with one.
 
-A dialect is a module that turns settings into a site, whether files, overrides or flags brought them. :mod:`.nemo_rl` is
-a whole one::
+A dialect is a module that turns settings into a site, whether files, overrides or flags brought them. A whole one is
+:mod:`.nemo_rl`::
 
     def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None   # its files
     def site(given: Given, reader: Reader) -> Site            # its overrides and flags; read() calls it, too
