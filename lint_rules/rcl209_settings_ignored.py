@@ -65,6 +65,8 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
 def _besides(site: Site) -> str:
     """What full recomputation needs besides and the site does not have."""
     names = ("recompute_method", "recompute_num_layers")
-    absent = [name for name in names if site.effective.get(name) is None and name not in site.settings]
     values = {"recompute_method": "uniform", "recompute_num_layers": 1}
-    return f" and add {joined([f'{called(site, name)}: {values[name]}' for name in absent])}" if absent else ""
+    absent = [name for name in names if site.effective.get(name) is None]
+    written = [f"{called(site, name)}: {values[name]}" for name in absent if name in site.settings]  # to null
+    added = [f"{called(site, name)}: {values[name]}" for name in absent if name not in site.settings]
+    return "".join(f" and {one}" for one in written) + (f" and add {joined(added)}" if added else "")

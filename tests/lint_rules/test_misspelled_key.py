@@ -18,6 +18,11 @@ NEMO_RL = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"
         ("a.yaml", f"{NEMO_RL}    recompute_granularty: selective\n    recompute_modules: [mlp]\n", [4]),
         ("a.yaml", f"{NEMO_RL}    recompute_granularity: full\n    recompute_num_layrs: 2\n", [5]),
         (
+            "a.yaml",
+            f"{NEMO_RL}    recompute_granularity: full\n    recompute_num_layrs: 2\n    recompute_modules: [mlp]\n",
+            [5],
+        ),
+        (
             "a.sh",
             "python pretrain_gpt.py --num-layers 4 \\\n  --recompute-granularity full --recompute-metod block\n",
             [2],
@@ -49,6 +54,12 @@ def test_a_mapping_of_settings_is_meant_where_a_framework_has_it(path, found, li
     lines = [f"{'  ' * depth}{name}:" for depth, name in enumerate([*above, last])]
     text = "\n".join([*lines, f"{'  ' * len(lines)}recompute_num_layers: 1\n"])
     assert [code for *_, code in lint({"a.yaml": text}, mcore="0.16.1")] == ["RCL206"] * found
+
+
+def test_what_does_not_follow_from_it_is(lint):
+    text = f"{NEMO_RL}    recompute_granularity: full\n    recompute_num_layrs: 2\n    recompute_modules: [mlp]\n"
+    found = [(line, code) for _, line, _, code in lint({"a.yaml": text}, mcore="0.16.1")]
+    assert sorted(found) == [(5, "RCL206"), (6, "RCL201")]
 
 
 def test_a_field_that_is_set_besides_is_judged(lint):
