@@ -18,11 +18,6 @@ NEMO_RL = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"
         ("a.yaml", f"{NEMO_RL}    recompute_granularty: selective\n    recompute_modules: [mlp]\n", [4]),
         ("a.yaml", f"{NEMO_RL}    recompute_granularity: full\n    recompute_num_layrs: 2\n", [5]),
         (
-            "a.yaml",
-            f"{NEMO_RL}    recompute_granularity: full\n    recompute_num_layrs: 2\n    recompute_modules: [mlp]\n",
-            [5],
-        ),
-        (
             "a.sh",
             "python pretrain_gpt.py --num-layers 4 \\\n  --recompute-granularity full --recompute-metod block\n",
             [2],
