@@ -104,7 +104,7 @@ def test_the_environment(command, monkeypatch):
 def test_a_wrong_value_in_the_environment(command, monkeypatch):
     monkeypatch.setenv("RECOMPUTE_LINT_OUTPUT_FORMAT", "xml")
     result = command("check", ".", files={"a.yaml": GOOD})
-    assert (result.code, "RECOMPUTE_LINT_OUTPUT_FORMAT: 'xml' is not one of full, " in result.err) == (2, True)
+    assert (result.code, 'RECOMPUTE_LINT_OUTPUT_FORMAT: "xml" is not one of full, ' in result.err) == (2, True)
 
 
 def test_every_variable_is_documented():
