@@ -116,7 +116,9 @@ def _violations(site: Site, contract: Contract, reported: set[str], te: str | No
     return kept
 
 
-def _with_unknown_fields(site: Site, contract: Contract, instance: dict[str, Any], reported: set[str]) -> Iterator[Guard]:
+def _with_unknown_fields(
+    site: Site, contract: Contract, instance: dict[str, Any], reported: set[str]
+) -> Iterator[Guard]:
     """The guards that reject an unknown name whatever the unknown granularity, or the rest of the list, may be."""
     known = "recompute_granularity" in instance
     modules = site.effective.get("recompute_modules")

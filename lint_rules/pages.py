@@ -108,7 +108,8 @@ def _first(code: str) -> str | None:
 def _silence(code: str) -> str:
     return (
         f"Silence\n    `# noqa: {code}` or `# recompute-lint: disable={code}` at the end of the line;\n"
-        "    the latter on a line of its own at the top, for a file;\n"
+        f"    `# recompute-lint: disable-next-line={code}` on the line above it;\n"
+        f"    `disable={code}` on a line of its own at the top, for a file; further down, up to `enable={code}`;\n"
         f'    `ignore = ["{code}"]` in the configuration, for a project.'
     )
 
