@@ -108,6 +108,7 @@ _RECOMPUTE = tuple(
     )
 )
 _OVERRIDES = (b"activation_checkpointing", b"activations_checkpoint_")
+_OTHER_ENGINES = keys.OTHER_ENGINES.encode()
 
 #: The kinds of files that hold others.
 _HOLDING = "yaml dockerfile justfile markdown notebook template toml"
@@ -182,7 +183,7 @@ DIALECTS = (
         "launch-script",
         "launch_script",
         (
-            *(*_RECOMPUTE, *_OVERRIDES, b"activations-checkpoint-", keys.OTHER_ENGINES.encode()),
+            *(*_RECOMPUTE, *_OVERRIDES, b"activations-checkpoint-", _OTHER_ENGINES),
             *(b"setup_experiment.py", b"performance/run_script"),
         ),
         "script",
@@ -215,6 +216,8 @@ def candidates(data: bytes, kind: str, forced: str) -> list[Dialect]:
     possible = _possible(DIALECTS, kind)
     stems = (needles for stem, needles in _needles(possible).items() if stem in data)
     held = {needle for needles in stems for needle in needles if needle in data}
+    if _OTHER_ENGINES in held and b"megatron" not in data:  # most of verl's scripts
+        held.remove(_OTHER_ENGINES)
     return [dialect for dialect in possible if not held.isdisjoint(dialect.needles)]
 
 
