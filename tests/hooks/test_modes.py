@@ -194,7 +194,8 @@ def repository(tmp_path):
 
 def test_diff_base(command, repository):
     check = ("check", "--output-format", "json", "--diff-base", "main", ".")
-    assert codes(command(*check)) == []
+    nothing = command(*check)
+    assert (codes(nothing), nothing.code, nothing.err) == ([], 0, "")
     result = command(*check, files={"changed.yaml": TYPO, "new.yaml": TYPO})
     assert [entry["filename"].rpartition("/")[2] for entry in json.loads(result.out)] == ["changed.yaml", "new.yaml"]
     assert codes(command("check", "--output-format", "json", ".")) == ["RCL106"] * 3
