@@ -1,6 +1,6 @@
 """Select the findings to report: those that are selected, not suppressed, and not in a baseline."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,6 +35,8 @@ class Report(NamedTuple):
     read: tuple[str, ...] = ()
     #: The releases that files were linted against, each with where it is from, in order of first use.
     linted_against: tuple[str, ...] = ()
+    #: What speaks against these: another release is installed than is pinned, or a pin names one that is not known.
+    doubts: tuple[str, ...] = ()
     #: The texts of the files that diagnostics are in, by path.
     lines: Mapping[str, list[str]] = MappingProxyType({})
     #: How many findings a baseline lists, which are not among the diagnostics.
@@ -43,11 +45,24 @@ class Report(NamedTuple):
     stale: tuple[str, ...] = ()
     #: By path, the bytes of the files as they were linted; those at least that fixes are for.
     contents: Mapping[str, bytes] = MappingProxyType({})
+    #: What is known of memory and speed, as Markdown.
+    evidence: str = ""
 
     @property
     def ok(self) -> bool:
         """Whether there is no finding, and no recompute setting that was not read."""
         return not self.diagnostics and not self.unread
+
+    def only(self, paths: Collection[str]) -> "Report":
+        """What concerns some of the files, those that inherit a mistake included."""
+        return self._replace(
+            diagnostics=[
+                one for one in self.diagnostics if any(p in paths for p in (one.span.path, *one.inherited_by))
+            ],
+            files=len(paths),
+            unread=tuple(place for place in self.unread if place.span.path in paths),
+            read=tuple(path for path in self.read if path in paths),
+        )
 
     def __bool__(self) -> bool:
         """Refuse: a report without findings is not empty, and one of settings that were not read is not fine."""
@@ -60,11 +75,13 @@ class Reporter:
     Args:
         configurations: the options for each file.
         contracts: what each file is linted against.
+        in_each_file: see :func:`.diagnostics.place`.
     """
 
-    def __init__(self, configurations: Configurations, contracts: Contracts) -> None:
+    def __init__(self, configurations: Configurations, contracts: Contracts, *, in_each_file: bool = False) -> None:
         self._configurations = configurations
         self._contracts = contracts
+        self._in_each_file = in_each_file
         self._contents: dict[str, bytes] = {}
         self._suppressions_of: dict[str, Suppressions] = {}
         self._lines: dict[str, list[str]] = {}
@@ -111,10 +128,15 @@ class Reporter:
         """What of the findings is wanted and not silenced, placed; without the fixes that do not fit the text."""
         return [
             diagnostic if diagnostic.fix is None else self._with_fitting_fix(diagnostic)
-            for diagnostic in place(found, linted)
-            if self._wants(diagnostic.code, diagnostic.span.path)
-            and not self._is_silenced(diagnostic.code, diagnostic.span)
+            for diagnostic in place(found, linted, self._is_shown, in_each_file=self._in_each_file)
         ]
+
+    def _is_shown(self, diagnostic: Diagnostic) -> bool:
+        """Whether a finding is wanted where it is shown, and silenced neither there nor where the mistake is."""
+        places = {diagnostic.span, diagnostic.home or diagnostic.span}
+        return self._wants(diagnostic.code, diagnostic.span.path) and not any(
+            self._is_silenced(diagnostic.code, place) for place in places
+        )
 
     def _with_fitting_fix(self, diagnostic: Diagnostic) -> Diagnostic:
         from .fix import fitted

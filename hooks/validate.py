@@ -17,7 +17,7 @@ from ..lint_rules import registry
 from ..lint_rules.check import check
 from ..schemas.choose import Choice, choose, importable
 from ..schemas.contract import Contract
-from ..sources.errors import UsageError
+from ..sources.errors import UsageError, shown
 from ..sources.keys import FIELDS
 from ..sources.model import UNKNOWN, Setting, Site, Span
 from .options import codes, release
@@ -106,7 +106,7 @@ def findings(
     contract = _choice(mcore).contract
     site = _site(config, contract, partial=partial)
     if isinstance(ignore, str):
-        raise UsageError(f"ignore: must be a list of codes, such as [{ignore!r}]")
+        raise UsageError(f"ignore: must be a list of codes, such as [{shown(ignore)}]")
     ignored = codes(ignore, "ignore") if ignore else ()
     return [
         ConfigFinding(

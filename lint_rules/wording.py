@@ -5,24 +5,16 @@ A value by itself stands in double quotes, as JSON writes it; a key is bare, and
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
 from ..schemas.contract import Contract, Guard
+from ..sources.errors import shown
 from ..sources.model import UNKNOWN, Setting, Site, Span
 from .finding import Edit, Finding, Fix
 
 if TYPE_CHECKING:
     from .remedies import Change
-
-
-def shown(value: Any) -> str:
-    """A value as YAML would write it in one line, strings in double quotes."""
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError):
-        return str(value)
 
 
 def called(site: Site, field: str) -> str:
@@ -147,3 +139,17 @@ def reword(span: Span, text: str, message: str, *, old: str) -> Fix:
 def quotable(text: str) -> str:
     """A regular expression for a text with or without quotes around it."""
     return rf"""(?P<quote>["']?){re.escape(text)}(?P=quote)"""
+
+
+def deletion(setting: Setting, site: Site, *, safe: bool) -> Fix | None:
+    """A fix that deletes a setting's lines; None where it shares them with others or is alone in its mapping."""
+    others = [other for other in site.settings.values() if other.key.path == site.file and other is not setting]
+    end = max([setting.span.end_line, *(item.end_line for item in setting.items)])
+    if (setting.span.line, setting.span.column) < (setting.key.line, setting.key.column):
+        return None  # the value is an alias of another place
+    if not others or any(setting.key.line <= other.key.line <= end for other in others):
+        return None
+    if setting.items and setting.items[-1].end_line == setting.items[-1].line == end != setting.items[-1].end_line:
+        return None
+    lines = setting.key._replace(column=1, end_line=end + 1, end_column=1)
+    return Fix("Delete the line", (Edit(lines, ""),), safe=safe)

@@ -369,8 +369,10 @@ def _beside(text: str, place: Place, name: str, value: str, framework: str) -> t
     bare = f"[{value}]" if is_list else value
     if place.form == "flag":
         shown = value
-        if is_list and framework == "primus":  # a literal of Python there, in quotes of its own or in those of a string
-            shown = f"['{value}']" if text.count('"', 0, end) % 2 else f"\"['{value}']\""
+        if is_list and framework == "primus":  # a literal of Python there, which needs quotes
+            if text.count('"', 0, end) % 2:
+                return None  # it depends on what becomes of the string
+            shown = f"\"['{value}']\""
         return end, f" {key} {shown}"
     if place.form == "listed":
         return end, f', "{key}", "{value}"'

@@ -136,7 +136,11 @@ DIALECTS = (
         hydra=False,
     ),
     Dialect(
-        "verl", "verl", (*_RECOMPUTE, b"defaults:"), overrides=rf"((?:.*\.)?override_transformer_config)\.(?:{_KEY})"
+        "verl",
+        "verl",
+        (*_RECOMPUTE, b"defaults:"),
+        overrides=rf"((?:.*\.)?override_transformer_config(?!\.{keys.OTHER_ENGINES}$)"
+        rf"|actor_rollout_ref\.model(?=\.{keys.OTHER_ENGINES}$))\.(?:{_KEY}|{keys.OTHER_ENGINES})",
     ),
     Dialect(
         "ms-swift",
@@ -177,7 +181,10 @@ DIALECTS = (
     Dialect(
         "launch-script",
         "launch_script",
-        (*_RECOMPUTE, *_OVERRIDES, b"activations-checkpoint-", b"setup_experiment.py", b"performance/run_script"),
+        (
+            *(*_RECOMPUTE, *_OVERRIDES, b"activations-checkpoint-", keys.OTHER_ENGINES.encode()),
+            *(b"setup_experiment.py", b"performance/run_script"),
+        ),
         "script",
     ),
     Dialect("python-flags", "python_flags", (*_RECOMPUTE, b"activations_checkpoint_"), "python", beside=True),

@@ -50,7 +50,8 @@ def is_fork(reader: Reader, path: str, flags: Iterable[str], words: Iterable[str
         flags: the names of the command's recompute flags.
         words: the command's words; a Python file among them is looked for above the script.
     """
-    if not is_patched(reader, path, flags):
+    flags = list(flags)
+    if not is_patched(reader, path, flags) or not BESIDE.isdisjoint(flags):
         return True
     return any(
         _PATCHED.search(above(reader, path, word)) for word in words if word.endswith(".py") and not os.path.isabs(word)

@@ -272,23 +272,20 @@ def _missing(name: str, path: str, node: Any) -> Finding:
 
 
 def _configs(path: str, reader: Reader) -> str | None:
-    """:func:`_find_configs`, looked for once for all files of a folder."""
-    key = "primus configs:" + os.path.dirname(path)
-    if key not in reader.memo:
-        reader.memo[key] = _find_configs(path)
-    return reader.memo[key]
-
-
-def _find_configs(path: str) -> str | None:
     """The nearest ``primus/configs`` at or above the file, also above its repository: Primus holds others."""
+    key = "primus configs:" + os.path.dirname(path)
+    if key in reader.memo:
+        return reader.memo[key]
+    reader.memo[key] = None
     for up, folder in enumerate(upwards(os.path.dirname(os.path.abspath(path)))):
         found = os.path.join(folder, "primus", "configs")
         if os.path.isdir(found):
             # as the file itself is named, so that a file that is linted too is known to be the same
             parts = [os.path.dirname(path) or ".", *[os.pardir] * up, "primus", "configs"]
             relative = os.path.normpath(os.path.join(*parts))
-            return relative if os.path.isdir(relative) else found
-    return None
+            reader.memo[key] = relative if os.path.isdir(relative) else found
+            break
+    return reader.memo[key]
 
 
 def _extended(reader: Reader, path: str, chain: tuple[str, ...]) -> _Preset:
@@ -370,16 +367,13 @@ def _environment(text: str) -> Any:
 def _resolved(made: Setting) -> Setting:
     value = made.value
     if isinstance(value, list):
-        if any(isinstance(item, str) and "${" in item for item in value):
-            value = [_environment(item) if isinstance(item, str) else item for item in value]
-            return made._replace(value=value, computed=True)
-        return made
-    if not isinstance(value, str):
-        return made
-    if "${" in value:
-        value = _environment(value)
-        made = made._replace(value=value, computed=True)
-    return made._replace(value=None) if value == "null" else made
+        if not any(isinstance(item, str) and "${" in item for item in value):
+            return made
+        resolved = [_environment(item) if isinstance(item, str) else item for item in value]
+        return made._replace(value=resolved, computed=True)
+    if isinstance(value, str) and "${" in value:
+        made = made._replace(value=_environment(value), computed=True)
+    return made._replace(value=None) if made.value == "null" else made
 
 
 def _layer_ids(ids: Setting, site: Site) -> list[Finding]:

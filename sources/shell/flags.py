@@ -176,7 +176,7 @@ class Line(NamedTuple):
     hidden: tuple[str, ...] = ()
 
 
-def take_apart(words: Iterable[tuple[Word, str]], *, start: int = 0) -> Line:
+def parse_flags(words: Iterable[tuple[Word, str]], *, start: int = 0) -> Line:
     """Sort the words of a command into flags and what is none.
 
     Args:

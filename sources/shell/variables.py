@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import accumulate, groupby, islice
 from typing import NamedTuple
 
 from ..model import TooMuch
@@ -104,7 +105,7 @@ class _Value(NamedTuple):
     array: bool
 
 
-class World:
+class ShellState:
     """The variables while the script is followed along one choice of branches.
 
     Args:
@@ -258,8 +259,11 @@ def _split(pieces: tuple[Piece, ...]) -> Iterator[tuple[bool, Piece]]:
                 yield text[at].isspace(), Piece(text[at:end], start + at, start + end)
 
 
-#: A blank, a quote with what escapes it, or what stands between these.
-_PART = re.compile(r"(?P<blank>\s+)|\\*(?P<quote>['\"])|\\+|[^\s'\"\\]+")
+#: A blank, a quote with what escapes it, what the inner shell replaces, or what stands between these.
+_PART = re.compile(
+    r"(?P<blank>\s+)|\\*(?P<quote>['\"])|(?P<unknown>\$(?:(?P<name>\w+|@)|\{(?P<braced>\w*)[^{}]*\}|\([^()]*\))|`[^`]*`)"
+    r"|\\+|\$|`|[^\s'\"\\$`]+"
+)
 
 
 def split(field: Field) -> list[Field]:
@@ -287,21 +291,39 @@ def _cut(field: Field, *, keeping: bool) -> list[list[Piece]] | None:
     """The pieces of each word inside one; None where ``keeping`` blanks between quotes leaves a quote open."""
     found: list[list[Piece]] = [[]]
     within = ""
-    for piece in field.pieces:
-        if piece.text is None:
-            found[-1].append(piece)
+    for known, run in groupby(field.pieces, lambda piece: piece.text is not None):
+        pieces = list(run)
+        if not known:
+            found[-1].extend(pieces)
             continue
-        for part in _PART.finditer(piece.text):
+        starts = list(accumulate((len(piece.text or "") for piece in pieces), initial=0))
+        for part in _PART.finditer("".join(piece.text or "" for piece in pieces)):
             quote = part["quote"]
             if quote and quote == (within or quote):
                 within = "" if within else quote
+            elif part["unknown"] and within != "'":
+                taken = _taken(pieces, starts, *part.span())
+                found[-1].append(Piece(None, taken[0].start, taken[-1].end, part["name"] or part["braced"] or ""))
             elif part["blank"] and not (keeping and within):
                 found.append([])
                 if len(found) > MAX_WORDS:
                     raise TooMuch(f"has a command of more than {MAX_WORDS:,} words")
             else:
-                found[-1].append(Piece(part[0], piece.start + part.start(), piece.start + part.end()))
+                found[-1].extend(_taken(pieces, starts, *part.span()))
     return None if keeping and within else [_joined(pieces) for pieces in found]
+
+
+def _taken(pieces: list[Piece], starts: list[int], start: int, end: int) -> list[Piece]:
+    """What the characters ``start`` to ``end`` of the text of some pieces, which begin at ``starts``, are as pieces."""
+    taken = []
+    for index in range(bisect.bisect_right(starts, start) - 1, len(pieces)):
+        piece, at = pieces[index], starts[index]
+        if at >= end:
+            break
+        left, right = max(start - at, 0), min(end - at, len(piece.text or ""))
+        if left < right:
+            taken.append(Piece((piece.text or "")[left:right], piece.start + left, piece.start + right))
+    return taken
 
 
 def _joined(pieces: list[Piece]) -> list[Piece]:

@@ -11,6 +11,9 @@ MISTAKES = {
     "number": 'x = getattr(cfg, "recompute_num_layers", 1)',
     "zero": 'x = cfg.get("recompute_num_layers", 0)',
     "a default of the object's own": 'x = self.cfg.get("recompute_granularity", self.default)',
+    "another attribute of another of the object's own": (
+        'x = self.cfg.get("recompute_granularity", self.defaults.granularity)'
+    ),
     "a chain that ends in a value": 'x = cfg.get("recompute_method", cfg.get("method", "block"))',
     "empty default of what goes on below": (
         'def f(cfg):\n    them = cfg.get("recompute_modules") or []\n    if "mlp" in them:\n        return them'

@@ -51,6 +51,15 @@ def test_a_mistake_in_what_is_sourced_is_shown_there_when_both_are_linted(lint) 
     assert codes(lint(files, ["run.sh"], mcore="0.16.1")) == [("run.sh", 2, "RCL106")]
 
 
+def test_a_command_of_what_is_sourced_is_none_of_the_script(lint) -> None:
+    files = {
+        "m.sh": "python3 eval.py --recompute-granularity fulll\n",
+        "run.sh": "source m.sh\npython3 train.py --recompute-activations\n",
+    }
+    assert lint(files, ["run.sh"], mcore="0.16.1") == []
+    assert codes(lint(files, ["m.sh"], mcore="0.16.1")) == [("m.sh", 1, "RCL101")]
+
+
 def test_what_is_sourced_runs_the_command(lint) -> None:
     files = {
         "common.sh": "set -e\npython3 train.py ${ARGS[@]}\n",
@@ -170,6 +179,7 @@ class TestWhatIsWrongStaysACommand:
         [
             ("--recompute-granularity ful --recompute-modues mlp moe", ["RCL101", "RCL206"]),
             ("--recompute-granularity selective --recompute-modules foo bar", ["RCL106", "RCL106"]),
+            ("--recomput-egranularity full --recomputenum-layers 1", ["RCL206", "RCL206"]),
             ("--recompute-activations true", ["RCL111"]),
             ("--recompute-activations False", ["RCL111"]),
             ("--recompute-activations --recompute-granularity selectve", ["RCL101"]),
