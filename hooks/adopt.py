@@ -100,6 +100,8 @@ def _release(root: str, mcore: str) -> list[str]:
         choose(mcore, root)
         return [f"mcore = {json.dumps(mcore)}"]
     said = statement(root)
+    if said is not None and said.hint.absent:
+        return [f"# mcore: that of {said.hint.where}, once it is checked out"]
     if said is not None and not said.choice.assumed:
         return [f"# mcore: {said.choice.contract.version} today, {said.choice.reason}"]
     choice = choose("", root)
@@ -128,6 +130,7 @@ def _with_entry(text: str, entry: str) -> str | None:
     """pre-commit's configuration with another repository at the end; None where it cannot be put there for certain."""
     import yaml
 
+    text = text if text.endswith("\n") else f"{text}\n"
     try:
         before = yaml.safe_load(text)
         whole = yaml.compose(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 
 from ..sources.files import kind_of
@@ -9,6 +10,9 @@ from ..sources.model import Finding
 from ..sources.text import LINE_BREAK, decode, encode, split_lines
 from .diagnostics import Diagnostic
 from .fix_check import is_sound
+
+#: A comment that silences codes already.
+_COMMENT = re.compile(r"#\s*recompute-lint:\s*disable=[\w-]+(?:\s*,\s*[\w-]+)*")
 
 #: Kinds of files that have comments behind a hash.
 _COMMENTED = frozenset({"python", "script", "yaml"})
@@ -95,4 +99,23 @@ def _goes_on(text: str, line: int) -> bool:
 def _with_comment(text: str, line: int, codes: set[str]) -> str:
     ends = [match.start() for match in LINE_BREAK.finditer(text)]
     end = ends[line - 1] if line <= len(ends) else len(text)
-    return f"{text[:end].rstrip(' ')}  # recompute-lint: disable={','.join(sorted(codes))}{text[end:]}"
+    begin = end - len(split_lines(text)[line - 1])
+    return f"{text[:begin]}{comment_on(text[begin:end], codes)}{text[end:]}"
+
+
+def comment_on(line: str, codes: set[str]) -> str:
+    """A line with a comment that silences the codes, or with the codes in the comment that it has."""
+    wanted = ",".join(sorted(codes))
+    match = _COMMENT.search(line)
+    if match:
+        return f"{line[: match.end()]},{wanted}{line[match.end() :]}"
+    return f"{line.rstrip(' ')}  # recompute-lint: disable={wanted}"
+
+
+def suppression(path: str, text: str, line: int, code: str) -> str | None:
+    """A line with a comment that silences a code; None where no comment can stand."""
+    lines = split_lines(text)
+    if line > len(lines) or (kind_of(path, text.encode("utf-8", "replace")) or "yaml") not in _COMMENTED:
+        return None
+    new = _with_comment(text, line, {code})
+    return None if _goes_on(text, line) or not is_sound(path, text, new, ()) else comment_on(lines[line - 1], {code})

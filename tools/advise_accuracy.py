@@ -99,7 +99,7 @@ def predict(entries: list[dict[str, Any]], options: argparse.Namespace) -> list[
         for number in numbers:
             entry = entries[number]
             try:
-                estimator = Estimator(recipe_of(_config(entry, options.configs)), GPUS[gpu], later)
+                estimator = Estimator(recipe_of(config_of(entry, options.configs)), GPUS[gpu], later)
                 estimator.prepare([estimator.recipe.recompute])
                 prepared[number] = estimator
             except UsageError as error:
@@ -156,7 +156,8 @@ def _end(entry: dict[str, Any]) -> int:
     return next((figure["value_bytes"] for figure in figures if ".current" in figure["what"]), 0)
 
 
-def _config(entry: dict[str, Any], configs: str | None = None) -> dict[str, Any]:
+def config_of(entry: dict[str, Any], configs: str | None = None) -> dict[str, Any]:
+    """An entry's configuration by names of arguments; with a checkout, also what its test sets besides."""
     own = {**entry["config"], **entry.get("recompute", {})}
     written = _written(entry, configs) if configs else {}
     for name, flags in _NAMED.items():

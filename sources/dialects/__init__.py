@@ -1,6 +1,7 @@
 """The frameworks whose settings are understood, and how a file or a command is matched with one.
 
-A dialect is a module that turns settings into a site, whatever brought them (see :mod:`.nemo_rl` for a whole one)::
+A dialect is a module that turns settings into a site, whether files, overrides or flags brought them. A whole one is
+:mod:`.nemo_rl`::
 
     def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None   # its files
     def site(given: Given, reader: Reader) -> Site            # its overrides and flags; read() calls it, too
@@ -216,9 +217,7 @@ def candidates(data: bytes, kind: str, forced: str) -> list[Dialect]:
     possible = _possible(DIALECTS, kind)
     stems = (needles for stem, needles in _needles(possible).items() if stem in data)
     held = {needle for needles in stems for needle in needles if needle in data}
-    if (
-        _OTHER_ENGINES in held and b"megatron" not in data
-    ):  # verl's runs without Megatron-Core, nearly all of its scripts
+    if _OTHER_ENGINES in held and b"megatron" not in data:  # most of verl's scripts
         held.remove(_OTHER_ENGINES)
     return [dialect for dialect in possible if not held.isdisjoint(dialect.needles)]
 
@@ -229,7 +228,7 @@ def _possible(dialects: tuple[Dialect, ...], kind: str) -> tuple[Dialect, ...]:
 
 
 def _may_be(dialect: Dialect, kind: str, forced: str) -> bool:
-    """Whether a file of this kind may be a dialect's; JSON is YAML for whoever says whose it is."""
+    """Whether a file of this kind may be a dialect's; JSON is read as YAML where the user says whose it is."""
     kinds = dialect.kind.split()
     return kind in kinds or (kind == "json" and "yaml" in kinds and (dialect.json or bool(forced)))
 
