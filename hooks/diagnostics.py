@@ -90,7 +90,7 @@ def place(
     """
     at_home = {(raw.code, raw.finding.span) for raw in found if raw.finding.span.path == raw.file}
     placed: dict[tuple[str, Span, str], Diagnostic] = {}
-    heirs: dict[tuple[str, Span, str], list[str]] = {}
+    inheritors: dict[tuple[str, Span, str], list[str]] = {}
     for raw in found:
         file, anchor, finding = raw
         diagnostic = Diagnostic(
@@ -121,9 +121,9 @@ def place(
             continue
         key = (raw.code, mistake or diagnostic.span, "" if home in linted else finding.message)
         shown = placed.setdefault(key, diagnostic).span.path
-        if shown != file and file not in heirs.setdefault(key, []):
-            heirs[key].append(file)
+        if shown != file and file not in inheritors.setdefault(key, []):
+            inheritors[key].append(file)
     return sorted(
-        (diagnostic._replace(inherited_by=tuple(heirs.get(key, ()))) for key, diagnostic in placed.items()),
+        (diagnostic._replace(inherited_by=tuple(inheritors.get(key, ()))) for key, diagnostic in placed.items()),
         key=lambda diagnostic: (diagnostic.span, diagnostic.code),
     )

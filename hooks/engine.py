@@ -60,10 +60,13 @@ class Part(NamedTuple):
     contents: dict[str, bytes]
 
 
-#: What is looked at of one file. There are some dozen recompute modules; and nobody puts a thousand mistakes right.
+#: What is looked at of one file. There are some dozen recompute modules; and no one fixes a thousand mistakes.
 _MOST_SITES = 1000
 _MOST_ITEMS = 1000
 _MOST_FINDINGS = 1000
+
+#: What a schema begins with: it says which settings there may be, and gives none.
+_JSON_SCHEMA = rb"""\$schema["']?\s*:\s*["']?https?://json-schema\.org/"""
 
 #: From this many files on, several processes share the work; fewer recipes are read as soon by one.
 _MANY = 150
@@ -117,7 +120,7 @@ class Linter:
             self._reader.put(path, content)
 
     def forget_files(self) -> None:
-        """Read anew whatever is asked for next."""
+        """Read every file anew from here on."""
         self._reader = Reader(self._contracts.modules)
 
     def named(self) -> frozenset[str]:
@@ -147,6 +150,8 @@ class Linter:
         options = self._configurations.for_file(path)
         searched = content.decode("utf-16", "replace").encode() if is_utf16(content) else content
         kind = kind_of(path, searched) or "yaml"
+        if kind in ("json", "yaml") and b"json-schema.org" in searched and re.search(_JSON_SCHEMA, searched):
+            return Content([], [])
         candidates = dialects.candidates(searched, kind, options.dialect)
         concerns = keys.concerns(searched, kind, options.extend_recompute_keys, lambda: self._contracts.modules(path))
         marks = _invalid_marks(path, content, kind) if b"recompute-lint:" in searched or b"RCL" in searched else ()
@@ -347,7 +352,7 @@ def _note(contents: dict[str, bytes], path: str, content: bytes) -> None:
 
 
 def _concerns_us(data: bytes) -> bool:
-    """Whether a broken file is any concern of ours; a template that is yet to become YAML is none."""
+    """Whether a broken file is to be reported: not a template that is yet to become YAML."""
     return re.search(keys.MEANT, data) is not None and not _is_template(data)
 
 

@@ -1,11 +1,10 @@
-"""Where the project lives, for links in reports. On the day that it is published, this is what changes."""
+"""Links to the documentation, for reports. Where it lives is in recompute_lint/published.py."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-#: The address of the documentation, without a slash at its end; empty while there is none.
-HOME: str = ""
+from ..published import DOCUMENTATION as HOME  # pyrefly: ignore[missing-import]  # the package is mapped from folders
 
 
 def page_of(code: str) -> str | None:

@@ -170,10 +170,14 @@ def _as_range(sign: str, version: str) -> str:
     return f">={version},<{'.'.join(map(str, end))}"
 
 
+def submodules(root: str) -> list[str]:
+    """The folders that ``.gitmodules`` names, relative to the project."""
+    found = islice(re.finditer(_SUBMODULE, _read(root, ".gitmodules")), _MOST_HINTS)
+    return [match["path"].strip() for match in found]
+
+
 def _submodules(root: str) -> Iterator[Hint]:
-    modules = _read(root, ".gitmodules")
-    found = islice(re.finditer(_SUBMODULE, modules), _MOST_HINTS)
-    paths = [match["path"].strip() for match in found]
+    paths = submodules(root)
     for path in ["Megatron-LM", "3rdparty/Megatron-LM", "third_party/Megatron-LM", *paths]:
         for inner in (path, f"{path}/3rdparty/Megatron-LM"):
             tree = os.path.normpath(os.path.join(root, inner))

@@ -19,6 +19,9 @@ SWITCH: Final = "activation_checkpointing"
 #: The switches that frameworks have for the whole, NeMo-RL, AReaL and Megatron-LM.
 SWITCHES: Final = frozenset({SWITCH, "gradient_checkpointing", *names.FLAGS})
 
+#: verl's switch for the engines that are not Megatron.
+OTHER_ENGINES: Final = "enable_gradient_checkpointing"
+
 #: What frameworks over Megatron-LM have beside its flags, as the argument parser names it: Primus's list of layers.
 FRAMEWORK_FLAGS: Final = ("recompute_layer_ids",)
 

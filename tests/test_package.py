@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -95,6 +96,19 @@ def test_versions_agree():
     from recompute_lint import __version__
 
     assert re.fullmatch(r"\d+\.\d+\.\d+", __version__)
+    assert f"\n## {__version__}\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_sources_are_distributed_whole(checkout, tmp_path):
+    """What is tracked is in the sdist, so that it can be tested and changed by who has nothing else."""
+    pytest.importorskip("build")
+    done = run(sys.executable, "-m", "build", "--sdist", "--outdir", tmp_path, checkout, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (built,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(built) as archive:
+        inside = {name.partition("/")[2] for name in archive.getnames()}
+    tracked = set(run("git", "ls-files", "-z", cwd=checkout).stdout.split("\0")) - {""}
+    assert tracked - inside == set()
 
 
 class Repository:
@@ -179,6 +193,16 @@ def test_a_parents_mistake_is_one_finding_however_many_inherit_it(repository):
     assert code == 1
     assert said.count("[RCL106]") == 1 and "zbase.yaml:5:25: error[RCL106]" in said
     assert "inherited by 1200 linted files" in said
+
+
+def test_init_writes_a_hook_that_runs(checkout, repository, command, monkeypatch):
+    user = repository("recompute-lint")
+    (user.folder / ".pre-commit-config.yaml").unlink()
+    result = command("init", "--yes", "--repo", str(checkout), str(user.folder))
+    assert result.code == 0, result.err
+    user.commit(bad=TYPO)
+    code, said = user.hook("run", "--all-files")
+    assert code == 1 and "bad.yaml:5:25: error[RCL106]" in said, said
 
 
 NAMES = ["--output-file=a.yaml", "--exclude=*.yaml", "-v.yaml", "--fix.yaml", "a.yaml"]

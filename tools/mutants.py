@@ -31,6 +31,8 @@ _TYPE = re.compile(r"[\w.]+\[[\w., |\[\]]+\]|[\w.]+(?: \| [\w.]+)+")
 _NO_WORDS = re.compile(r"VALID|INVALID|_?[A-Z_]*(?:MODEL|HEAD|UNIFORM|SELECTIVE|FULL|OFF|RUN)")
 #: What tests read and the linter does not.
 _EXAMPLES = {"INVALID", "VALID"}
+#: Arguments that change how much is kept or how a class is stored, and nothing that can be seen.
+_STORAGE = {"frozen", "maxsize", "slots"}
 #: Names that are only read by type checkers.
 _UNSEEN = {"TYPE_CHECKING"}
 
@@ -109,7 +111,7 @@ def _of_logic(file: str, tree: ast.Module, offsets: _Offsets) -> Iterator[Mutant
                     )
         elif isinstance(node, ast.Constant) and isinstance(node.value, int):
             yield _whole(file, node, offsets, _changed(node.value), "constant")
-        elif isinstance(node, ast.Return) and node.value is not None and not _is_none(node.value):
+        elif isinstance(node, ast.Return) and node.value is not None and not _is_nothing(node.value):
             yield _whole(file, node.value, offsets, "None", "return")
         tests: list[ast.expr] = [node.test] if isinstance(node, (ast.If, ast.While, ast.IfExp)) else []
         tests += node.ifs if isinstance(node, ast.comprehension) else []
@@ -121,8 +123,9 @@ def _changed(value: int) -> str:
     return repr(not value) if isinstance(value, bool) else repr(value + 1)
 
 
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+def _is_nothing(node: ast.expr) -> bool:
+    """Whether it is None, or false, which those who ask for a truth cannot tell from it."""
+    return isinstance(node, ast.Constant) and (node.value is None or node.value is False)
 
 
 def _executed(tree: ast.Module) -> Iterator[ast.AST]:
@@ -131,6 +134,8 @@ def _executed(tree: ast.Module) -> Iterator[ast.AST]:
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id in _UNSEEN:
+            continue
+        if isinstance(node, ast.keyword) and node.arg in _STORAGE:
             continue
         if isinstance(node, ast.JoinedStr):
             continue  # before Python 3.12, what is in an f-string has no place

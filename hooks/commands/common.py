@@ -128,6 +128,16 @@ def write_problem(problem: Finding) -> None:
     write_error(f"{span.path}:{span.line}:{span.column}: {code} {problem.message}")
 
 
+def is_terminal() -> bool:
+    """Whether standard output is one."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def count(number: int, word: str) -> str:
+    """``1 file``, ``2 files``."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
 def fail(error: Exception) -> int:
     """Say on standard error why the command could not run."""
     write_error(f"recompute-lint: {error}")
@@ -140,7 +150,9 @@ __all__ = [
     "add_contract_options",
     "add_rule_options",
     "configurations",
+    "count",
     "fail",
+    "is_terminal",
     "write",
     "write_as_it_is",
     "write_error",

@@ -16,6 +16,7 @@ from ...lint_rules.registry import RULES
 from ...schemas import meanings, store
 from ...schemas.choose import choose
 from ...schemas.contract import Contract
+from ...sources.errors import shown
 from ...sources.projects import project_root
 from ...sources.suggest import nearest
 from ..home import page_of
@@ -84,7 +85,9 @@ def _pages(name: str, format: str, contract: Contract | None) -> list[Any]:
     except UsageError:
         close = nearest(name, [*RULES, *(rule.name for rule in RULES.values()), *meanings.names()])
         hint = f"; did you mean {close}?" if close else "; 'recompute-lint explain' lists them"
-        raise UsageError(f"explain: {name!r} is not a rule, a recompute module or a recompute field{hint}") from None
+        raise UsageError(
+            f"explain: {shown(name)} is not a rule, a recompute module or a recompute field{hint}"
+        ) from None
     make_rule = {"json": _rule, "markdown": pages.markdown, "text": pages.page}[format]
     return [make_rule(code) for code in RULES if code.startswith(wanted)]
 

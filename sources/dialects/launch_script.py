@@ -13,11 +13,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..keys import NEARLY, RECOMPUTE_FLAGS, RECOMPUTE_KEYS, WORD, WORDLESS, spelled
+from ..keys import NEARLY, OTHER_ENGINES, RECOMPUTE_FLAGS, RECOMPUTE_KEYS, WORD, WORDLESS, spelled
 from ..model import Finding, Setting, Site, Span
 from ..reader import Document, Reader
 from ..shell import makefile, sourced
-from ..shell.flags import BOOLEANS, REMOVED, SWITCHES, Flag, Line, Word, is_recompute, settings_of, take_apart, text_of
+from ..shell.flags import BOOLEANS, REMOVED, SWITCHES, Flag, Line, Word, is_recompute, parse_flags, settings_of, text_of
 from ..shell.hidden import Hidden
 from ..shell.overrides import Override, override, parse
 from ..shell.printed import shows
@@ -35,9 +35,9 @@ _COMMENT_LINES = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
 #: What a script must hold before anything of it is looked at closely.
 _INTERESTING = re.compile(
-    rf"--\"?(?:[\w-]{{0,40}}{WORD}(?:\b|_|[gmn][_-])|{spelled((*WORDLESS, *REMOVED))}|{NEARLY})"
-    rf"|[\w.]\.(?:{WORD}[gmn]?_\w+|{NEARLY}|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
-    rf"|[{{,]\s*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})\s*:"
+    rf"--\"?(?:[\w-]{{0,40}}{WORD}(?:\b|[_gmn])|{spelled((*WORDLESS, *REMOVED))}|{NEARLY})"
+    rf"|[\w.]\.(?:{WORD}[_gmn]\w+|{NEARLY}|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
+    rf"|[{{,]\s*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})\s*:|\.{OTHER_ENGINES}="
     rf"|(?:^|(?<=[ \t'\"]))(?:(?:{'|'.join(sorted(RECOMPUTE_FLAGS))})=|-rl(?![\w-]))"
 )
 
@@ -145,7 +145,7 @@ def _sites(
     words = [(_word(field, place), field.variable) for field in fields]
     texts = (text_of(word) for word, _ in words)
     program = next((index for index, text in enumerate(texts) if text == "-m" or text.endswith(".py")), -1)
-    line = take_apart(words, start=program + 1)  # what stands before the program is for what starts it
+    line = parse_flags(words, start=program + 1)  # what stands before the program is for what starts it
     if command.is_text and not is_command_line(line, modules):
         return
     overrides = (_override(word, field) for (word, _), field in zip(words, fields, strict=True))
@@ -176,7 +176,7 @@ def _spread(fields: Iterable[Field], modules: Iterable[str]) -> list[Field]:
     for field in fields:
         shape = field.shape
         parts = split(field) if _BLANK.search(shape) and _INTERESTING.search(shape) and _is_line(shape) else []
-        if parts and is_command_line(take_apart((_plain_word(part), part.variable) for part in parts), modules):
+        if parts and is_command_line(parse_flags((_plain_word(part), part.variable) for part in parts), modules):
             found.extend(parts)
         else:
             found.append(field)
@@ -307,7 +307,7 @@ def of_overrides(line: Line, overrides: Iterable[Override], anchor: Span, path: 
         for part in one.parts():
             groups.setdefault(part.path, {})[part.setting.name] = part.setting
             firsts.setdefault((part.path, part.setting.name), part)
-    keys = (f"{prefix}.{name}" for prefix, group in groups.items() for name in group if _is_key(name))
+    keys = (f"{prefix}.{name}" for prefix, group in groups.items() for name in group if _is_key(name, line))
     for where, dialect in places(keys).items():
         inside = f"{where}."
         nested = {prefix[len(inside) :]: group for prefix, group in groups.items() if prefix.startswith(inside)}
@@ -339,9 +339,15 @@ def _sweep(setting: Setting) -> Finding:
     return rejected("framework-rule", setting, message, source=_SWEEPS, help="write one value")
 
 
-def _is_key(name: str) -> bool:
+def _is_key(name: str, line: Line) -> bool:
     """Whether an override of a key of this name makes its command a site."""
+    if name == OTHER_ENGINES:
+        return any(map(_MEGATRON_ENGINE.search, line.texts))
     return is_recompute(name) or name.startswith(("activation_check", "activations_check"))
+
+
+#: What has verl train with Megatron, in releases whose Megatron engine does not read that switch.
+_MEGATRON_ENGINE = re.compile(r"^[+]*model_engine=megatron$|\b(?:fully_async|transfer_queue)\w*_megatron_trainer\b")
 
 
 #: Megatron-LM's own programs.

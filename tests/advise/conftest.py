@@ -103,7 +103,7 @@ def found():
     """Megatron-Core and Transformer Engine of this machine; skips where there is none."""
     for name in ("torch", "einops", "pydantic"):
         if importlib.util.find_spec(name) is None:
-            pytest.skip(f"{name} is not installed: pip install recompute-lint[smoke]")
+            pytest.skip(f"{name} is not installed: pip install '.[smoke]'")
     try:
         return places.megatron_core("0.16.1"), places.transformer_engine("2.10.0")
     except (Unavailable, UsageError) as error:

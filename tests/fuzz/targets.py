@@ -222,7 +222,7 @@ def _put(name: str, data: bytes) -> str:
 
 def _toml(data: bytes) -> None:
     for name in ("pyproject.toml", "recompute-lint.toml"):
-        with contextlib.suppress(UsageError):
+        with contextlib.suppress(UsageError, UnknownRelease):
             Configurations({}, _put(name, data)).for_file("a.yaml").wants("RCL101", "a/b.yaml")
 
 

@@ -27,7 +27,11 @@ _NEMO_RL = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"
 
 #: The files of examples that are not one text, by rule; the first is linted. None is a file that is not there.
 FILES: dict[str, list[dict[str, bytes | None]]] = {
-    "RCL904": [{"recipe.yaml": b"recompute_granularity: \xff\xfe\n"}, {"gone.yaml": None}],
+    "RCL904": [
+        {"recipe.yaml": b"recompute_granularity: \xff\xfe\n"},
+        {"a.py": b"# \xff\nx = cfg.get('recompute_granularity', 'full')\n"},
+        {"gone.yaml": None},
+    ],
 }
 
 #: Further texts, for what the examples of a rule do not make it say.
@@ -152,6 +156,10 @@ TEXTS: dict[str, list[Example]] = {
         ),
     ],
     "RCL301": [Example(f'x = cfg.get("recompute_method", {name})\n', filename="a.py") for name in ("f" * 40, "f" * 41)],
+    "RCL209": [
+        Example(f"{_FLAT}recompute_num_layers: 1\n"),
+        Example(f"{_FLAT}recompute_method: null\nrecompute_num_layers: 1\n"),
+    ],
     "RCL303": [
         Example('ALLOWED_RECOMPUTE_MODULES = ("core_attn", "moe_act", "attention")\n', filename="a.py"),
         Example(

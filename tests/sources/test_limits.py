@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable
 from importlib import import_module
 
@@ -9,6 +11,8 @@ import pytest
 
 from recompute_lint.hooks.engine import Linter
 from recompute_lint.hooks.options import Configurations
+from recompute_lint.schemas import reading
+from tests.conftest import ROOT
 
 FLAG = "--recompute-granularity selective"
 HEAD = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"
@@ -40,6 +44,11 @@ BOUNDS: dict[str, tuple[str, str, int, str, Callable[[int], str]]] = {
     "has recompute settings in more than 4 branches": (
         "shell.words", "_MAX_BRANCHES", 4, "a.sh",
         lambda n: "".join(f"if [ $A{i} ]; then X='{FLAG}'; fi\n" for i in range(n)) + "python t.py $X\n"),
+    "takes more than 9 steps to follow": (
+        "shell.variables", "MAX_STEPS", 9, "a.sh",
+        lambda n: f"X='{FLAG}'\n" + ". ./x\n" * (n - 1) + "python t.py $X\n"),
+    "takes more than 12 steps to follow": (
+        "shell.words", "MAX_STEPS", 12, "a.sh", lambda n: "Y=\nX=$Y\n" + f"python t.py {FLAG} $X\n" * (n - 2)),
     "has a command of more than 12 words": (
         "shell.words", "MAX_WORDS", 12, "a.sh", lambda n: f"X='a b c'\npython t.py $X {FLAG} {'x ' * (n - 7)}\n"),
     "has a command of more than 8 words": (
@@ -75,3 +84,62 @@ def test_so_many_are_read_and_one_more_is_too_much(said, tmp_path, monkeypatch):
     assert unread(most) == []
     why = f"cannot be checked in full: it {said}"
     assert unread(most + 1) == [(why, "split the file, or leave it out with --exclude")]
+
+
+#: Where each number in the table of docs/robustness.md stands, row by row.
+DOCUMENTED = [
+    ("sources.yaml.tree._MOST_NODES", "sources.yaml.tree._MOST_DOCUMENTS"),
+    ("hooks.engine._MOST_SITES", "sources.yaml.settings.MOST_KEYS", "hooks.engine._MOST_ITEMS"),
+    ("hooks.engine._MOST_FINDINGS",),
+    ("sources.yaml.interpolation._MAX_PARSED",),
+    ("sources.reader._MOST_FOLLOWED", "sources.reader._DEEPEST"),
+    ("sources.shell.syntax._MAX_STEPS", "sources.shell.variables.MAX_STEPS"),
+    ("sources.shell.syntax.MAX_WORDS", "sources.shell.variables._MAX_PIECES"),
+    ("sources.shell.syntax._MAX_DEPTH", "sources.shell.syntax._MAX_BODIES"),
+    (
+        "sources.shell.sourced._MAX_FILES",
+        "sources.shell.sourced._MAX_DEPTH",
+        "sources.shell.sourced._MAX_CHARACTERS",
+    ),
+    ("sources.shell.sourced._MAX_LINES", "sources.shell.makefile._MAX_LINES"),
+    ("sources.shell.words._MAX_COMMANDS", "sources.shell.words._MAX_BRANCHES"),
+    ("sources.dialects.flagscale._MOST_PARTS",),
+    ("sources.yaml.search._MOST",),
+    ("sources.unread._MOST",),
+    ("sources.reader._MOST_TOKENS", "sources.python.tree._MOST_CONSTANTS"),
+    (
+        "schemas.derivation.logic._MOST_STEPS",
+        "schemas.derivation.logic._MOST_NODES",
+        "schemas.derivation.logic._MOST_PROPOSITIONS",
+        "schemas.derivation.logic._MOST_TERMS",
+    ),
+]
+
+
+def test_the_documented_bounds_are_those_of_the_code():
+    table = (ROOT / "docs" / "robustness.md").read_text(encoding="utf-8").partition("| of one file | at most |")[2]
+    rows = re.findall(r"(?m)^\| [^|]* \| ([\d, and]+) \|$", table.partition("\n\n")[0])
+    numbers = [tuple(int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*\d|\d", row)) for row in rows]
+    for places, row in zip(DOCUMENTED, numbers, strict=True):
+        names = [place.rpartition(".") for place in places]
+        assert tuple(getattr(import_module(f"recompute_lint.{module}"), name) for module, _, name in names) == row
+
+
+@pytest.mark.parametrize(
+    ("most", "said"), [(0, "larger than 16 MiB"), (2**20, "larger than 1 MiB"), (999, "larger than 999 bytes")]
+)
+def test_a_file_of_so_many_bytes_is_read_and_one_of_more_is_not(most, said, tmp_path):
+    size = most or reading.MAX_BYTES
+    (tmp_path / "a").write_bytes(b"x" * size)
+    assert len(reading.read(str(tmp_path / "a"), most)) == size
+    (tmp_path / "a").write_bytes(b"x" * (size + 1))
+    with pytest.raises(OSError, match=said):
+        reading.read(str(tmp_path / "a"), most)
+
+
+def test_what_is_no_file_is_not_read(tmp_path):
+    with pytest.raises(IsADirectoryError):
+        reading.read(str(tmp_path))
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="it is not a regular file"):
+        reading.read(str(tmp_path / "pipe"))

@@ -90,6 +90,8 @@ BASE = {
     "model/up.yaml": "defaults:\n  - /engine/fast@engine: x\n  - deep/tiny\n",
     "model/outer.yaml": "defaults:\n  - ../engine@speed: fast\n  - /engine@far: fast\n  - deep: tiny\nsize: 7\n",
     "engine/fast.yaml": "speed: 9\n",
+    "model/broken.yaml": "defaults:\n  - nowhere\n",
+    "nested.yaml": "defaults:\n  - model: small\n  - _self_\ny: 1\n",
     "plain.yaml": "size: 8\nother: {a: 1, b: [1]}\n",
 }
 LISTS = {
@@ -110,6 +112,7 @@ LISTS = {
     "two of a kind": "defaults:\n  - model@a: small\n  - model@b: large\nb: {size: 0}\n",
     "an ending": "defaults:\n  - model: small.yaml\n  - plain.yaml\n",
     "what is optional": "defaults:\n  - optional model: small\n",
+    "an override of what another brings": "defaults:\n  - nested\n  - override model: large\nx: 1\n",
     "none": "x: 1\n",
 }
 
@@ -134,9 +137,10 @@ def test_a_list_is_composed_as_hydra_does(name: str, tmp_path, monkeypatch) -> N
         "  - model: nowhere\n",
         "  - nowhere\n",
         "  - model: ${size}\n",
-        "  - override model: small\n",
-        "  - override /model@actor.model: small\n  - plain\n",
+        "  - model: small\n  - override model: nowhere\n",
         "  - model: small\n    engine: fast\n",
+        "  - model: broken\n",
+        "  - model: broken\n  - plain\n",
         "  - top\n",
         "  - [plain]\n",
     ],

@@ -463,3 +463,32 @@ def test_a_quote_that_is_not_closed_keeps_no_blanks(lint) -> None:
 )
 def test_what_the_inner_shell_replaces_is_unknown(lint, script: str) -> None:
     assert lint({"a.sh": script}, mcore="0.16.1") == []
+
+
+SWITCH = "actor_rollout_ref.model.enable_gradient_checkpointing"
+INSIDE = "++actor_rollout_ref.actor.megatron.override_transformer_config"
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (f"model_engine=megatron {SWITCH}=True", ["RCL209"]),
+        (f'+model_engine=megatron {SWITCH}=True "$@"', ["RCL209"]),
+        (f"--config-name=fully_async_ppo_megatron_trainer.yaml {SWITCH}=True", ["RCL209"]),
+        (f"model_engine=megatron {SWITCH}=True {INSIDE}.recompute_granularity=null", ["RCL209"]),
+        (f"model_engine=megatron {SWITCH}=False", []),
+        (f"model_engine=megatron {SWITCH}=$X", []),
+        (f"{SWITCH}=True", []),
+        (f"model_engine=fsdp {SWITCH}=True", []),
+        # before July 2025 Megatron's workers looked at it, and such a command does not tell
+        (f"actor_rollout_ref.actor.strategy=megatron {SWITCH}=True", []),
+        (
+            f"model_engine=megatron {SWITCH}=True {INSIDE}.recompute_granularity=full"
+            f" {INSIDE}.recompute_method=uniform {INSIDE}.recompute_num_layers=1",
+            [],
+        ),
+    ],
+)
+def test_verls_switch_for_other_engines_is_no_ones_in_megatron(lint, words: str, found: list[str]) -> None:
+    script = f"python3 -m verl.trainer.main_ppo {words}\n"
+    assert [code for *_, code in lint({"a.sh": script}, mcore="0.16.1")] == found

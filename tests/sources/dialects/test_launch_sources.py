@@ -179,6 +179,7 @@ class TestWhatIsWrongStaysACommand:
         [
             ("--recompute-granularity ful --recompute-modues mlp moe", ["RCL101", "RCL206"]),
             ("--recompute-granularity selective --recompute-modules foo bar", ["RCL106", "RCL106"]),
+            ("--recomput-egranularity full --recomputenum-layers 1", ["RCL206", "RCL206"]),
             ("--recompute-activations true", ["RCL111"]),
             ("--recompute-activations False", ["RCL111"]),
             ("--recompute-activations --recompute-granularity selectve", ["RCL101"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recompute_lint.sources.dialects import DIALECTS, Reading, load
+from recompute_lint.sources.model import UNKNOWN
 from recompute_lint.sources.reader import Document, Reader
 
 BY_NAME = {dialect.name: dialect for dialect in DIALECTS}
@@ -50,6 +51,24 @@ WITHOUT_MEGATRON = {
 @pytest.mark.parametrize("name", WITHOUT_MEGATRON)
 def test_a_file_of_its_own_without_megatron_has_no_site(name: str) -> None:
     assert read(name, WITHOUT_MEGATRON[name]) == Reading([], [])
+
+
+def test_other_modules_stand_beside_what_primus_trains() -> None:
+    trainer = "  pre_trainer:\n    framework: megatron\n    overrides:\n      recompute_granularity: full\n"
+    found = read("primus", f"modules:\n  a: 3\n  b: {{x: 1}}\n  c: null\n{trainer}  d: {{framework: torchtitan}}\n")
+    assert found is not None and [site.path for site in found.sites] == ["modules.pre_trainer.overrides"]
+    assert read("primus", "modules:\n  a: 3\n  b: {x: 1}\n") is None
+    assert read("primus", "modules:\n  b: {framework: torchtitan}\n") == Reading([], [])
+
+
+def test_what_megatron_lm_takes_from_the_environment_is_unknown() -> None:
+    text = "language_model:\n  recompute_granularity: {}\n  num_layers: 4\nmodel_parallel: {{x: 1}}\n"
+    for value, known in (("full", "full"), ("${GRANULARITY}", UNKNOWN)):
+        found = read("megatron-lm", text.format(value))
+        assert found is not None
+        (site,) = found.sites
+        assert site.settings["recompute_granularity"].value is known or known == "full"
+        assert site.settings["recompute_granularity"].computed is (known is UNKNOWN)
 
 
 def test_a_role_without_a_model_stands_beside_one_with_it() -> None:
