@@ -35,17 +35,17 @@ def changed_files(base: str) -> set[str]:
     return {os.path.realpath(os.path.join(root, name)) for name in (differing + new).split("\0") if name}
 
 
-def affected(linter: Linter, paths: Iterable[str], changed: set[str]) -> set[str]:
-    """Those of ``paths`` that changed, or that inherit from a file that did."""
-    found = set()
+def affected(linter: Linter, paths: Iterable[str], changed: set[str]) -> list[str]:
+    """Those of ``paths`` that changed, or that inherit from a file that did, in the same order."""
+    found = []
     for path in paths:
         if os.path.realpath(path) in changed:
-            found.add(path)
+            found.append(path)
             continue
         linter.forget_files()  # so that it has to name all its parents
         linter.sites(path)
         if any(os.path.realpath(parent) in changed for parent in linter.named()):
-            found.add(path)
+            found.append(path)
     linter.forget_files()
     return found
 

@@ -60,7 +60,7 @@ class Part(NamedTuple):
     contents: dict[str, bytes]
 
 
-#: What is looked at of one file. There are some dozen recompute modules; and nobody puts a thousand mistakes right.
+#: What is looked at of one file. There are some dozen recompute modules; and no one fixes a thousand mistakes.
 _MOST_SITES = 1000
 _MOST_ITEMS = 1000
 _MOST_FINDINGS = 1000
@@ -120,7 +120,7 @@ class Linter:
             self._reader.put(path, content)
 
     def forget_files(self) -> None:
-        """Read anew whatever is asked for next."""
+        """Read every file anew from here on."""
         self._reader = Reader(self._contracts.modules)
 
     def named(self) -> frozenset[str]:
@@ -352,7 +352,7 @@ def _note(contents: dict[str, bytes], path: str, content: bytes) -> None:
 
 
 def _concerns_us(data: bytes) -> bool:
-    """Whether a broken file is any concern of ours; a template that is yet to become YAML is none."""
+    """Whether a broken file is to be reported: not a template that is yet to become YAML."""
     return re.search(keys.MEANT, data) is not None and not _is_template(data)
 
 

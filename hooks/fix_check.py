@@ -1,4 +1,4 @@
-"""Whether a file with fixes is still what it was, but for what they put right."""
+"""Whether a file with fixes is still what it was, but for what they change."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Select the findings to report: those that are selected, not suppressed, and not in a baseline."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -52,17 +52,6 @@ class Report(NamedTuple):
     def ok(self) -> bool:
         """Whether there is no finding, and no recompute setting that was not read."""
         return not self.diagnostics and not self.unread
-
-    def only(self, paths: Collection[str]) -> "Report":
-        """What concerns some of the files, those that inherit a mistake included."""
-        return self._replace(
-            diagnostics=[
-                one for one in self.diagnostics if any(p in paths for p in (one.span.path, *one.inherited_by))
-            ],
-            files=len(paths),
-            unread=tuple(place for place in self.unread if place.span.path in paths),
-            read=tuple(path for path in self.read if path in paths),
-        )
 
     def __bool__(self) -> bool:
         """Refuse: a report without findings is not empty, and one of settings that were not read is not fine."""

@@ -201,7 +201,7 @@ def _plain(value: Any) -> Any:
 
 
 def _is_default(name: str, value: Any, values: Mapping[str, Any], contract: Contract) -> bool:
-    """Whether nobody has set an attribute: it has the default, or what ``__post_init__`` makes of that.
+    """Whether an attribute is unset: it has the default, or what ``__post_init__`` makes of that.
 
     ``__post_init__`` replaces a ``recompute_modules`` that is None by ``["core_attn"]``, whatever the granularity
     (``megatron/core/transformer/transformer_config.py#L1193`` in 0.16.1).

@@ -119,7 +119,7 @@ def _violations(site: Site, contract: Contract, reported: set[str], te: str | No
 def _with_unknown_fields(
     site: Site, contract: Contract, instance: dict[str, Any], reported: set[str]
 ) -> Iterator[Guard]:
-    """The guards that reject an unknown name whatever the unknown granularity, or the rest of the list, may be."""
+    """The guards that reject an unknown name for any value of the unknown granularity and any rest of the list."""
     known = "recompute_granularity" in instance
     modules = site.effective.get("recompute_modules")
     open_list = isinstance(modules, list) and (not known or UNKNOWN in modules) and "recompute_modules" not in reported

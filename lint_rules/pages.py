@@ -10,7 +10,7 @@ from ..schemas import store
 from ..schemas.contract import Contract, Guard
 from . import registry
 from .finding import Example
-from .links import link
+from .links import linked
 
 
 def summary(code: str) -> str:
@@ -55,9 +55,9 @@ def markdown(code: str) -> str:
         if heading:
             rows.append(f"## {heading}\n\n{text}")
     if sources(code):
-        told = f" Such checks exist since {since(code)}." if since(code) else ""
+        told = f"Such checks exist since megatron-core {since(code)}.\n\n" if since(code) else ""
         links = "\n".join(f"* <{place}>" for place in sources(code))
-        rows.append(f"## Source\n\nMegatron-Core {store.releases()[-1]}.{told}\n\n{links}")
+        rows.append(f"## Source\n\n{told}{links}")
     rows.append("## Silence\n\n" + textwrap.dedent(_silence(code).partition("\n")[2]))
     for title, examples in (("Example", module.INVALID[:2]), ("Fine", module.VALID[:1])):
         for example in examples:
@@ -72,11 +72,12 @@ def _doc(code: str) -> str:
 
 
 def sources(code: str) -> list[str]:
-    """Links to where the newest Megatron-Core has the checks, or the fields, that the rule is about."""
-    newest = store.load(store.releases()[-1])
-    places = [guard.source for guard in _guards(code, newest)]
-    fields = getattr(registry.load(code), "FIELDS", ())
-    return list(dict.fromkeys(link(newest, place) for place in places or map(newest.source_of, fields)))
+    """Links to what the rule is about: checks or fields of the newest Megatron-Core, or what the module cites."""
+    newest, module = store.load(store.releases()[-1]), registry.load(code)
+    checks = [guard.source for guard in _guards(code, newest)]
+    fields = [place for place in map(newest.source_of, getattr(module, "FIELDS", ())) if place]
+    cited = module.cited() if hasattr(module, "cited") else ()
+    return list(dict.fromkeys(linked(place, newest) for place in checks or [*cited, *fields]))
 
 
 def since(code: str) -> str | None:
@@ -89,8 +90,10 @@ def _source(code: str) -> list[str]:
     rows, first = sources(code), since(code)
     if not rows:
         return []
-    told = f" (such checks exist since {first})" if first else ""
-    return ["\n".join([f"Source\n    megatron-core {store.releases()[-1]}{told}:", *(f"    {row}" for row in rows)])]
+    since_when = f" (such checks exist since {first})" if first else ""
+    of_release = all("/core_v" in row for row in rows)
+    told = [f"    megatron-core {store.releases()[-1]}{since_when}:"] if of_release else []
+    return ["\n".join(["Source", *told, *(f"    {row}" for row in rows)])]
 
 
 def _guards(code: str, contract: Contract) -> list[Guard]:
@@ -108,7 +111,8 @@ def _first(code: str) -> str | None:
 def _silence(code: str) -> str:
     return (
         f"Silence\n    `# noqa: {code}` or `# recompute-lint: disable={code}` at the end of the line;\n"
-        "    the latter on a line of its own at the top, for a file;\n"
+        f"    `# recompute-lint: disable-next-line={code}` on the line above it;\n"
+        f"    `disable={code}` on a line of its own at the top, for a file; further down, up to `enable={code}`;\n"
         f'    `ignore = ["{code}"]` in the configuration, for a project.'
     )
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..schemas import store
 from ..schemas.contract import Contract, Guard
 from ..sources.model import Site
 from .finding import Example, Finding
@@ -22,6 +23,12 @@ from .remedies import full
 from .wording import as_flags, at, involved
 
 _RUN = "MODEL_ARGS:\n  --recompute-granularity: {}\n  --recompute-method: uniform\n"
+
+
+def cited() -> list[str]:
+    """The checks of the frameworks' argument parsers that are written down in schemas."""
+    return [guard.source for name in ("megatron-lm", "ms-swift") for guard in store.parser(name).guards]
+
 
 VALID = (
     Example(_RUN.format("full") + "  --recompute-num-layers: 1\n"),

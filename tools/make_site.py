@@ -1,4 +1,4 @@
-"""Make the site: ``python -m tools.make_site [--no-build]``, with mkdocs-material.
+"""Make the site: ``python -m tools.make_site [--no-build] [--playground]``, with mkdocs-material.
 
 Pages about rules, modules, fields and releases are those that ``explain`` and ``contract`` print; the others are docs/,
 README and CONTRIBUTING. A link to a file that is not on the site leads to the repository, or is its name while there is
@@ -39,6 +39,7 @@ _PAGES = {
 _NAVIGATION = """\
 - Start: index.md
 - Quick start: quickstart.md
+- Playground: playground.md
 - Rules: [rules/index.md, RULES]
 - Modules: [modules/index.md, MODULES]
 - Contracts: [contract.md, contracts/index.md, CONTRACTS]
@@ -59,6 +60,10 @@ def main(arguments: list[str]) -> int:
     for name, text in {**_rules(), **_modules(), **_contracts()}.items():
         (docs / name).parent.mkdir(exist_ok=True)
         (docs / name).write_text(text, encoding="utf-8")
+    if "--playground" in arguments:
+        from .playground import make
+
+        make.write(docs)
     for page in docs.rglob("*.md"):
         page.write_text(_linked(page, docs), encoding="utf-8")
     (SITE / "mkdocs.yml").write_text(_configuration(docs), encoding="utf-8")
@@ -83,7 +88,9 @@ def _configuration(docs: Path) -> str:
         )
         for folder in ("rules", "modules", "contracts")
     }
-    navigation = re.sub(r"RULES|MODULES|CONTRACTS", lambda match: pages_in[match[0]], _NAVIGATION)
+    there = docs.joinpath("playground.md").exists()
+    navigation = _NAVIGATION if there else _NAVIGATION.replace("- Playground: playground.md\n", "")
+    navigation = re.sub(r"RULES|MODULES|CONTRACTS", lambda match: pages_in[match[0]], navigation)
     head = f"INHERIT: {json.dumps(str(ROOT / 'mkdocs.yml'))}\ndocs_dir: docs\nsite_dir: html\nnav:\n"
     return head + "".join(f"  {line}\n" for line in navigation.splitlines())
 

@@ -57,7 +57,7 @@ WORDS_SHARE = 0.25
 
 #: How many seconds of processor time the tests of a mutant take together without it: those that execute its line, and
 #: others. The quickest are taken.
-_BUDGETS = 20.0, 4.0
+_BUDGETS = 8.0, 2.0
 
 #: What they may take with it: this many seconds, and so many times what they take without.
 _AT_LEAST, _TIMES = 10.0, 2.0

@@ -128,7 +128,7 @@ def run(namespace: argparse.Namespace) -> int:
     except OSError as error:
         return fail(UsageError(f"{error.filename}: cannot be written: {reason_of(error)}"))
     source.tell()
-    if not report.files and not (namespace.force_exclude or namespace.quiet):
+    if not report.files and not (namespace.force_exclude or namespace.quiet or namespace.diff_base):
         write_error(f"recompute-lint: warning: no files to lint in {', '.join(source.paths)}")
     if namespace.dialect and not namespace.force_exclude and not (report.sites or report.diagnostics):
         return fail(UsageError(f"--dialect {namespace.dialect}: no recompute settings in {', '.join(source.paths)}"))
@@ -164,9 +164,16 @@ def run(namespace: argparse.Namespace) -> int:
 _SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
+#: GitHub drops a summary of more than 1 MiB; so much of ours goes into it, in bytes.
+_MOST_SUMMARY = 900_000
+
+
 def _append(text: str, path: str) -> None:
-    with open(path, "a", encoding="utf-8", errors="backslashreplace") as stream:
-        stream.write(f"{text}\n")
+    content = text.encode("utf-8", "backslashreplace")
+    if len(content) > _MOST_SUMMARY:
+        content = content[: content.rindex(b"\n\n", 0, _MOST_SUMMARY)] + b"\n\nThe rest did not fit in here.\n"
+    with open(path, "ab") as stream:
+        stream.write(content + b"\n")
 
 
 def _evidence(paths: list[str]) -> str:

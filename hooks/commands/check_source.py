@@ -55,9 +55,8 @@ class Source:
         if self._namespace.diff_base:
             from ..changed import affected, changed_files
 
-            files = list(map(os.path.normpath, files))
-            touched = affected(linter, files, changed_files(self._namespace.diff_base))
-            return linter.run(files, verbose=verbose).only(touched)
+            changed = changed_files(self._namespace.diff_base)
+            files = affected(linter, map(os.path.normpath, files), changed)
         return linter.run(files, verbose=verbose)
 
     def failed(self, path: str, error: Exception) -> None:

@@ -1,6 +1,7 @@
 """The frameworks whose settings are understood, and how a file or a command is matched with one.
 
-A dialect is a module that turns settings into a site, whatever brought them (see :mod:`.nemo_rl` for a whole one)::
+A dialect is a module that turns settings into a site, whether files, overrides or flags brought them. A whole one is
+:mod:`.nemo_rl`::
 
     def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None   # its files
     def site(given: Given, reader: Reader) -> Site            # its overrides and flags; read() calls it, too
@@ -227,7 +228,7 @@ def _possible(dialects: tuple[Dialect, ...], kind: str) -> tuple[Dialect, ...]:
 
 
 def _may_be(dialect: Dialect, kind: str, forced: str) -> bool:
-    """Whether a file of this kind may be a dialect's; JSON is YAML for whoever says whose it is."""
+    """Whether a file of this kind may be a dialect's; JSON is read as YAML where the user says whose it is."""
     kinds = dialect.kind.split()
     return kind in kinds or (kind == "json" and "yaml" in kinds and (dialect.json or bool(forced)))
 

@@ -1,7 +1,7 @@
 """What Megatron-LM makes of its arguments before ``TransformerConfig`` sees them.
 
 Facts from NVIDIA/Megatron-LM at d98e8a64ddf3: ``megatron/training/arguments.py``, validate_args, and
-``megatron/training/argument_utils.py``, core_transformer_config_from_args. Its rules are the law for its own launch
+``megatron/training/argument_utils.py``, core_transformer_config_from_args. Its rules hold for its own launch
 scripts and test recipes, and for every framework that calls ``validate_args`` (Primus, slime, Pai-Megatron-Patch).
 """
 

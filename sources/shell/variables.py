@@ -137,10 +137,14 @@ class ShellState:
         if taken is None:
             unknown = Field((Piece(None, event.start, event.end, event.name),))
             adds = event.append or event.name in names(event.words)  # A=("${A[@]}" more)
-            kept = old.fields if old and adds else ()
+            kept = (*old.fields, *_maybe(event)) if old and adds else ()
             self.values[event.name] = _Value((*kept, unknown), event.array or bool(old and old.array))
             return
         if event.weak and old is not None:
+            return
+        if event.copies:
+            if event.copies in self.values:
+                self.values[event.name] = self.values[event.copies]
             return
         if event.array:
             made = (field for word in event.words for field in self.fields(word))
@@ -218,6 +222,20 @@ class ShellState:
                         current, open_ = [], False
         if open_:
             yield Field(tuple(current), expanded)
+
+
+#: A flag about recomputation, which may be given again.
+_FLAG = re.compile(r"(?<!\S)--[a-z][\w-]*recompute[\w-]*|(?<!\S)--recompute[\w-]*")
+
+
+def _maybe(event: Assign) -> Iterator[Field]:
+    """The flags that an assignment may add, each with a value that only a run can tell."""
+    for word in event.words:
+        for part in word:
+            for match in _FLAG.finditer(part.text or "") if isinstance(part, Piece) else ():
+                start, end = part.start + match.start(), part.start + match.end()
+                yield Field((Piece(match.group(), start, end),), True)
+                yield Field((Piece(None, start, end),), True)
 
 
 _BLANK = re.compile(r"\s+|\S+")

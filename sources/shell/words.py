@@ -45,7 +45,8 @@ def commands(script: Script, interesting: re.Pattern[str]) -> list[Command]:
 
     Where the branches of an ``if`` or a ``case`` assign such words, the script is followed once along each of them, and
     what the branches of another ``if`` assign is unknown meanwhile: whether two conditions hold together cannot be
-    told. Arrays with such words that no command here is given come last, as commands without a name.
+    told. It is followed once more with all of them unknown. Arrays with such words that no command here is given come
+    last, as commands without a name.
     """
     text, events = script.text, script.events
     carriers = _carriers(text, events, interesting)
@@ -60,13 +61,15 @@ def commands(script: Script, interesting: re.Pattern[str]) -> list[Command]:
         raise TooMuch(f"has more than {_MAX_COMMANDS:,} commands with recompute settings")
     chosen = {event.branch for event in events if isinstance(event, Assign) and event.name in carriers}
     states: dict[tuple[tuple[int, int], ...], None] = {}
-    for ran in sorted({event.branch for event in candidates}):
+    reached = sorted({event.branch for event in candidates})
+    for ran in reached:
         along = (_join(ran, other) for other in sorted(chosen) if other)
         states.update(dict.fromkeys([branch for branch in along if branch is not None] or [ran]))
     found: dict[tuple[int, tuple[tuple[int, int], ...]], Command] = {}
     asked = set(map(id, candidates))
     followed = _reaching(events, candidates)
     _bound(len(states), len(followed))
+    states.update(dict.fromkeys(reached))  # none of the arms may be taken, or several
     for branch in sorted(states, key=len, reverse=True):
         _run(followed, asked, branch, interesting, found)
     result = list({(command.start, command.fields): command for command in found.values()}.values())
@@ -148,19 +151,13 @@ def _run(
     found: dict[tuple[int, tuple[tuple[int, int], ...]], Command],
 ) -> None:
     state = ShellState(branch)
-    later: list[Simple] = []
-    for event in events:
+    for index, event in enumerate(events):
         if isinstance(event, Assign):
             state.assign(event)
         elif id(event) not in asked:
             state.fill(event)
         elif state.takes(event.branch):
-            if event.in_function:
-                later.append(event)  # it runs when the function is called: all that is assigned by then is
-            else:
-                _note(event, state, branch, interesting, found)
-    for event in later:
-        _note(event, state, branch, interesting, found)
+            _note(event, state, branch, interesting, found, index)
 
 
 def _note(
@@ -169,18 +166,33 @@ def _note(
     branch: tuple[tuple[int, int], ...],
     interesting: re.Pattern[str],
     found: dict[tuple[int, tuple[tuple[int, int], ...]], Command],
+    index: int,
 ) -> None:
     fields: list[Field] = []
+    marks = _QUOTES if event.again else _ESCAPE if literal(event.words[0]) == "eval" else None
     for word in event.words:
-        fields.extend(state.fields(word))
+        made = state.fields(word)
+        fields.extend(made if marks is None else (_read_again(field, marks) for field in made))
         if len(fields) > MAX_WORDS:
             raise TooMuch(f"has a command of more than {MAX_WORDS:,} words")
     if not fields or (fields[0].text or "").rpartition("/")[2] in _PRINTING_COMMANDS:
         return
     if not any(interesting.search(field.shape) for field in fields):
         return
-    conditional = bool(event.branch) or event.in_function
-    found[event.start, branch] = Command(tuple(fields), conditional, event.start, event.end)
+    conditional = bool(event.branch) or bool(event.function)
+    found[index, branch] = Command(tuple(fields), conditional, event.start, event.end)
+
+
+#: What is taken off when a here-document is read that holds it; of eval's words, quotes are followed.
+_QUOTES = re.compile(r"['\"\\]")
+_ESCAPE = re.compile(r"\\")
+
+
+def _read_again(field: Field, marks: re.Pattern[str]) -> Field:
+    """A word that is read a second time, which makes another word of it where a variable held ``marks``."""
+    if not field.expanded or re.search(r"\s", field.shape) or not marks.search(field.shape):
+        return field
+    return field._replace(pieces=tuple(piece._replace(text=None) for piece in field.pieces))
 
 
 def _unused(script: Script, interesting: re.Pattern[str]) -> Iterator[Command]:

@@ -108,7 +108,12 @@ def compose(document: Document, reader: Reader) -> Composed | None:
 
 
 def _compose(
-    document: Document, reader: Reader, top: str, chain: tuple[str, ...], chosen: dict[_Group, str] | None = None
+    document: Document,
+    reader: Reader,
+    top: str,
+    chain: tuple[str, ...],
+    chosen: dict[_Group, str] | None = None,
+    taken: set[_Group] | None = None,
 ) -> Composed:
     root = document.root
     if root is None:
@@ -117,7 +122,8 @@ def _compose(
     own = Mapping({name: entry for name, entry in root.entries.items() if name != "defaults"}, root.span)
     if defaults is None or not isinstance(defaults.value, Sequence):
         return Composed(own, defaults is None)
-    chosen = {**_overridden(defaults.value, document, top), **(chosen or {})}
+    own_choices = _overridden(defaults.value, document, top)
+    chosen, taken = {**own_choices, **(chosen or {})}, set() if taken is None else taken
     result = Mapping({}, root.span)
     complete, merged_self = True, False
     for item in defaults.value.items:
@@ -125,12 +131,13 @@ def _compose(
             result, merged_self = merge(result, own), True
             continue
         for one in () if _is_override(item) else _each(item):
-            part = _item(one, document, reader, top, chain, chosen)
+            part = _item(one, document, reader, top, chain, chosen, taken)
             if part is None:
                 complete = False
                 continue
             result = merge(result, part.root)
             complete = complete and part.complete
+    complete = complete and taken.issuperset(own_choices)  # Hydra refuses to override what is not there
     return Composed(result if merged_self else merge(result, own), complete)
 
 
@@ -145,7 +152,13 @@ def _each(item: Value) -> list[Value]:
 
 
 def _item(
-    item: Value, document: Document, reader: Reader, top: str, chain: tuple[str, ...], chosen: dict[_Group, str]
+    item: Value,
+    document: Document,
+    reader: Reader,
+    top: str,
+    chain: tuple[str, ...],
+    chosen: dict[_Group, str],
+    taken: set[_Group],
 ) -> Composed | None:
     """What one item of the list brings, in its package; None where that cannot be told."""
     reader.follow(chain)
@@ -154,6 +167,7 @@ def _item(
         return None
     group, package, name, key = named
     place = _folder(group, document, top)
+    taken.add((place, package or ""))
     name = chosen.get((place, package or ""), name)
     if "$" in name:
         return None
@@ -162,7 +176,7 @@ def _item(
     if path in chain or len(chain) > _MAX_DEPTH or not os.path.isfile(path):
         return None
     parent = reader.document(path)
-    composed = _compose(parent, reader, top, (*chain, path), chosen)
+    composed = _compose(parent, reader, top, (*chain, path), chosen, taken)
     if package is None:
         header = _HEADER.match(parent.text)
         package = header.group(1) if header else "_group_"
@@ -195,6 +209,8 @@ def _overridden(defaults: Sequence, document: Document, top: str) -> dict[_Group
     for item in filter(_is_override, defaults.items):
         for left, entry in item.entries.items() if isinstance(item, Mapping) else ():
             group, _, package = left.removeprefix(_OVERRIDE).strip().partition("@")
+            if group.startswith("hydra/"):
+                continue
             found[_folder(group, document, top), package] = scalar_text(entry.value) or "$"
     return found
 

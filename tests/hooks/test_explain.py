@@ -73,6 +73,13 @@ def test_a_rules_page_has_known_parts_and_single_backticks(code):
     assert pages.markdown(code).startswith(f"# {RULES[code].name} ({code})\n")
 
 
+@pytest.mark.parametrize("code", [code for code in RULES if code < "RCL114" or code in ("RCL202", "RCL206", "RCL208")])
+def test_what_a_rule_is_about_has_a_link(code):
+    found = pages.sources(code)
+    assert found and all(place.startswith("https://github.com/") for place in found)
+    assert pages.page(code).count("https://github.com/") >= len(found)
+
+
 def test_the_places_are_those_of_the_sources():
     """``tools/update_contracts.py`` writes them; a link goes to a tag, with the lines of the release it names."""
     releases = [release for release in INDEX["releases"] if (CACHE / release).is_dir()]

@@ -223,7 +223,7 @@ def test_configuration_files_that_are_hard_to_read(command, name, text, said):
     "error", [KeyError("x"), RecursionError(), MemoryError(), ZeroDivisionError("z"), OSError(5, "I/O")]
 )
 @pytest.mark.parametrize("where", ["a reader", "a rule", "a fix"])
-def test_whatever_is_raised_costs_one_diagnostic(command, monkeypatch, error, where):
+def test_any_exception_costs_one_diagnostic(command, monkeypatch, error, where):
     """For the file alone; the others are linted and fixed."""
     from recompute_lint.hooks import fix_check
     from recompute_lint.lint_rules import check

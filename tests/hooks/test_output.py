@@ -414,6 +414,14 @@ def test_markdown_keeps_marks_of_markdown_apart(command):
     assert "\\`\\<b\\>\\*x\\*\\|\\[y\\](z)" in out
 
 
+def test_a_jobs_summary_is_not_too_long_for_github(command, monkeypatch, tmp_path):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    monkeypatch.setattr("recompute_lint.hooks.commands.check._MOST_SUMMARY", 500)
+    run(command, "--output-format", "github")
+    text = (tmp_path / "summary.md").read_text()
+    assert len(text) < 600 and text.endswith("\n\nThe rest did not fit in here.\n\n")
+
+
 def test_a_jobs_summary_gets_the_markdown(command, monkeypatch, tmp_path):
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     (tmp_path / "summary.md").write_text("before\n")

@@ -160,7 +160,7 @@ def test_what_run_time_decides_is_not_reported(lint):
     assert lint({"a.yaml": text}) == []
 
 
-def test_a_key_nobody_passes_on_conflicts_with_nothing(lint):
+def test_a_key_that_is_not_passed_on_conflicts_with_nothing(lint):
     text = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    cpu_offloading: true\n"
     assert lint({"a.yaml": text}, mcore="0.16.1") == []
 

@@ -95,6 +95,7 @@ TEXTS: dict[str, list[Example]] = {
     ],
     "RCL902": [
         Example("extends: [b.yaml]\n" + _PRIMUS),
+        Example("extends: [bases.yaml]\n" + _PRIMUS, beside={"base.yaml": _PRIMUS}),
         Example(f"defaults: nowhere/base.yaml\n{_NEMO_RL}"),
         Example(f"defaults: bases.yaml\n{_NEMO_RL}", beside={"base.yaml": _NEMO_RL}),
     ],

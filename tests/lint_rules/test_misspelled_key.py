@@ -51,6 +51,12 @@ def test_a_mapping_of_settings_is_meant_where_a_framework_has_it(path, found, li
     assert [code for *_, code in lint({"a.yaml": text}, mcore="0.16.1")] == ["RCL206"] * found
 
 
+def test_what_does_not_follow_from_it_is(lint):
+    text = f"{NEMO_RL}    recompute_granularity: full\n    recompute_num_layrs: 2\n    recompute_modules: [mlp]\n"
+    found = [(line, code) for _, line, _, code in lint({"a.yaml": text}, mcore="0.16.1")]
+    assert sorted(found) == [(5, "RCL206"), (6, "RCL201")]
+
+
 def test_a_field_that_is_set_besides_is_judged(lint):
     text = f"{MODEL}recompute_granularity: ful\nrecompute_granularty: full\n"
     assert {code for *_, code in lint({"a.yaml": text}, mcore="0.16.1")} == {"RCL101", "RCL206"}

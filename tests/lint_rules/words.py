@@ -156,6 +156,10 @@ TEXTS: dict[str, list[Example]] = {
         ),
     ],
     "RCL301": [Example(f'x = cfg.get("recompute_method", {name})\n', filename="a.py") for name in ("f" * 40, "f" * 41)],
+    "RCL209": [
+        Example(f"{_FLAT}recompute_num_layers: 1\n"),
+        Example(f"{_FLAT}recompute_method: null\nrecompute_num_layers: 1\n"),
+    ],
     "RCL303": [
         Example('ALLOWED_RECOMPUTE_MODULES = ("core_attn", "moe_act", "attention")\n', filename="a.py"),
         Example(

@@ -91,6 +91,7 @@ BASE = {
     "model/outer.yaml": "defaults:\n  - ../engine@speed: fast\n  - /engine@far: fast\n  - deep: tiny\nsize: 7\n",
     "engine/fast.yaml": "speed: 9\n",
     "model/broken.yaml": "defaults:\n  - nowhere\n",
+    "nested.yaml": "defaults:\n  - model: small\n  - _self_\ny: 1\n",
     "plain.yaml": "size: 8\nother: {a: 1, b: [1]}\n",
 }
 LISTS = {
@@ -111,6 +112,7 @@ LISTS = {
     "two of a kind": "defaults:\n  - model@a: small\n  - model@b: large\nb: {size: 0}\n",
     "an ending": "defaults:\n  - model: small.yaml\n  - plain.yaml\n",
     "what is optional": "defaults:\n  - optional model: small\n",
+    "an override of what another brings": "defaults:\n  - nested\n  - override model: large\nx: 1\n",
     "none": "x: 1\n",
 }
 

@@ -227,6 +227,12 @@ class TestAReaL:
         assert self.lint(lint, "recompute_granularity: selective") == [(5, "RCL105")]
         assert self.lint(lint, "recompute_granularity: selective", "recompute_num_layers: null") == []
 
+    @pytest.mark.parametrize("on", ["true", "yes", "on", "'1'", "True", "false", "no", "off", "'0'"])
+    def test_the_switch_is_any_word_for_a_truth(self, lint, on: str) -> None:
+        settings = ("recompute_granularity: selective", "recompute_num_layers: null")
+        off = on in ("false", "no", "off", "'0'")
+        assert self.lint(lint, *settings, on=on) == [(5, "RCL202")] * off
+
     def test_full_is_complete_by_default(self, lint) -> None:
         assert self.lint(lint, "recompute_granularity: full") == []
         assert self.lint(lint, "recompute_method: blok") == [(5, "RCL102")]
