@@ -110,7 +110,10 @@ def test_a_walk_in_steps_that_lead_nowhere_is_stopped(step, options):
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({**DENSE, **full(), "cuda_graph_impl": "local", "cuda_graph_scope": ["attn"]}, "AssertionError: full recompute"),
+        (
+            {**DENSE, **full(), "cuda_graph_impl": "local", "cuda_graph_scope": ["attn"]},
+            "AssertionError: full recompute",
+        ),
         ({**DENSE, **full(), "cpu_offloading": True}, "ValueError: CPU offloading does not work when"),
         (
             {**MOE, **GROUPED, **selective("moe_act"), "fp8": "hybrid", "fp8_recipe": "delayed"},
