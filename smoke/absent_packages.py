@@ -61,8 +61,11 @@ class _Package(types.ModuleType):
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Makes every module of the packages."""
 
+    def __init__(self, packages: Sequence[str]) -> None:
+        self._packages = packages
+
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> Any:
-        if fullname.partition(".")[0] not in _PACKAGES:
+        if fullname.partition(".")[0] not in self._packages:
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
@@ -82,8 +85,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             )
 
 
-def install() -> None:
+def install(packages: Sequence[str] = _PACKAGES) -> None:
     """Put them in place; call before torch's compiler or Transformer Engine is imported."""
-    for name in [name for name in sys.modules if name.partition(".")[0] in _PACKAGES]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in packages]:
         del sys.modules[name]
-    sys.meta_path.insert(0, _Finder())
+    sys.meta_path.insert(0, _Finder(packages))

@@ -20,7 +20,7 @@ import warnings
 from typing import Any
 
 from ..published import requirement  # pyrefly: ignore[missing-import]  # the package is mapped from folders
-from . import lifetime
+from . import failure, lifetime
 
 
 class _Missing(Exception):
@@ -57,42 +57,25 @@ def _run(request: dict[str, Any], announce: Any, answer: Any) -> dict[str, Any]:
         from .advise import child as advise
 
         return advise.run(request, announce, answer)
-    announce("import of torch")
+    stage = "start"
+
+    def enter(name: str) -> None:
+        nonlocal stage
+        stage = name
+        announce(name)
+
     try:
-        import torch
-    except ImportError as error:
-        raise _Missing(f"torch cannot be imported ({error}): pip install {requirement('smoke')}") from error
-    request["device"] = device = _device(request["device"], torch)
-    stand_ins: list[str] = []
-    if device == "cpu":
-        # No compiler is asked for, and compiled functions would save other tensors than the ones written down in MCore.
-        os.environ["TORCHDYNAMO_DISABLE"] = "1"
-        torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
-        from . import cpu_standins
+        version, stand_ins = prepare(request, enter)
+    except _Missing:
+        raise
+    except Exception as error:
+        # Whatever it is, no configuration has been looked at yet.
+        raise _Missing(f"{stage} fails here: {failure.describe(error)}") from error
+    import torch
 
-        stand_ins = cpu_standins.apply()
-        if importlib.util.find_spec("grouped_gemm") is None:
-            stand_ins += cpu_standins.provide_grouped_gemm()
-    if importlib.util.find_spec("transformer_engine_torch") is None:
-        # Its Python alone, which `advise` runs over shapes, does not import; to Megatron-Core it is not there.
-        sys.modules["transformer_engine"] = None  # type: ignore[assignment]
-    announce("import of megatron.core")
-    version = _import_megatron()
-    if device == "cpu":
-        from . import cpu_standins
-
-        stand_ins += cpu_standins.apply_to_megatron()
-        if request["fused"]:
-            stand_ins += cpu_standins.keep_as_fused_kernels_do()
-        if request.get("parallel", {}).get("tensor_model_parallel_size", 1) > 1:
-            stand_ins += cpu_standins.accept_sequence_parallel()
-        _limit_address_space(request["memory_limit"])
     from . import model, ranks, trial
 
-    # What was imported stays; without this every later collection would look through all of it.
-    gc.freeze()
-    announce("process group")
-    ranks.join(device, request.get("parallel", {}), simulate=request.get("simulate", False))
+    device = request["device"]
     try:
         result = getattr(trial, request["job"])(request, announce, answer)
     finally:
@@ -105,6 +88,65 @@ def _run(request: dict[str, Any], announce: Any, answer: Any) -> dict[str, Any]:
         "settings_off": model.turned_off(request.get("settings", {})) if device == "cpu" else [],
     }
     return result
+
+
+def prepare(request: dict[str, Any], announce: Any) -> tuple[str, list[str]]:
+    """Import torch and Megatron-Core with what stands in for what this machine lacks, and join the process group.
+
+    Args:
+        request: its ``device`` becomes ``cpu`` or ``cuda``.
+        announce: told the stage before each begins.
+
+    Returns:
+        Megatron-Core's version, and a line about each stand-in.
+
+    Raises:
+        _Missing: something is to be installed.
+    """
+    announce("import of torch")
+    stand_ins: list[str] = []
+    if importlib.util.find_spec("triton") is None:
+        # Megatron-Core imports it from 0.18 on, for kernels of other layers than those that are built here.
+        from . import absent_packages
+
+        absent_packages.install(("triton",))
+        stand_ins.append("triton is a package of kernels that do nothing")
+    try:
+        import torch
+    except ImportError as error:
+        raise _Missing(f"torch cannot be imported ({error}): pip install {requirement('smoke')}") from error
+    request["device"] = device = _device(request["device"], torch)
+    if device == "cpu":
+        # No compiler is asked for, and compiled functions would save other tensors than the ones written down in MCore.
+        os.environ["TORCHDYNAMO_DISABLE"] = "1"
+        torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+        from . import cpu_standins
+
+        stand_ins += cpu_standins.apply()
+        if importlib.util.find_spec("grouped_gemm") is None:
+            stand_ins += cpu_standins.provide_grouped_gemm()
+    if importlib.util.find_spec("transformer_engine_torch") is None:
+        # Its Python alone, which `advise` runs over shapes, does not import; to Megatron-Core it is not there.
+        sys.modules["transformer_engine"] = None  # type: ignore[assignment]
+    announce("import of megatron.core")
+    version = _import_megatron()
+    from . import ranks, watch
+
+    watch.install()
+    if device == "cpu":
+        from . import cpu_standins
+
+        stand_ins += cpu_standins.apply_to_megatron()
+        if request["fused"]:
+            stand_ins += cpu_standins.keep_as_fused_kernels_do()
+        if request.get("parallel", {}).get("tensor_model_parallel_size", 1) > 1:
+            stand_ins += cpu_standins.accept_sequence_parallel()
+        _limit_address_space(request["memory_limit"])
+    # What was imported stays; without this every later collection would look through all of it.
+    gc.freeze()
+    announce("process group")
+    ranks.join(device, request.get("parallel", {}), simulate=request.get("simulate", False))
+    return version, stand_ins
 
 
 def _device(wanted: str, torch: Any) -> str:

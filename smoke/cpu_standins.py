@@ -37,7 +37,8 @@ def apply() -> list[str]:
     only_stream = _Stream()
     torch.cuda.current_stream = lambda device=None: only_stream
     torch.cuda.stream = lambda stream: contextlib.nullcontext()
-    torch.cuda.Stream = lambda *args, **kwargs: only_stream
+    # A class, since Megatron-LM's main writes ``torch.cuda.Stream | None`` where it is imported.
+    torch.cuda.Stream = _Stream
     torch.cuda.Event = _Event
     # ``.cuda()`` on a CPU-only build raises; here every tensor is where it belongs already.
     Tensor.cuda = lambda self, *args, **kwargs: self

@@ -21,7 +21,19 @@ _CHECKPOINT_BACKWARD = re.compile(r'tensor_parallel/random\.py", line (?P<line>\
 _DUMP_LINE = re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+) in (?P<name>\S+)')
 
 #: Nested backward calls of MCore's checkpoint that no model of a few layers makes on its own.
-_ENDLESS = 20
+ENDLESS = 20
+
+
+#: What a message says of a machine that lacks something, whatever the configuration.
+_MACHINE_WORDS = re.compile(
+    r"transformer[ _-]?engine|\bTE\b|\bapex\b|\btriton\b|grouped_gemm|deep_?ep|\binstall|No module named|CUDA|GPU",
+    re.IGNORECASE,
+)
+
+
+def is_of_the_machine(error: BaseException) -> bool:
+    """Whether an exception says that this machine lacks a package or a device, rather than that a value is wrong."""
+    return isinstance(error, ImportError) or _MACHINE_WORDS.search(str(error)) is not None
 
 
 def says_out_of_memory(text: str) -> bool:
@@ -56,7 +68,7 @@ def frame_in_dump(dump: str) -> str | None:
 def endless_recursion(text: str) -> str | None:
     """Say so if a dump or traceback shows backward entering MCore's checkpoint over and over, else None."""
     calls = _CHECKPOINT_BACKWARD.findall(text)
-    if len(calls) < _ENDLESS:
+    if len(calls) < ENDLESS:
         return None
     return f"endless recursion: backward enters MCore's checkpoint again and again ({len(calls)} nested calls seen)"
 

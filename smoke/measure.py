@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import time
 import weakref
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from . import ranks
+from . import ranks, watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,7 @@ def step(model: Any, batch: dict[str, torch.Tensor], announce: Callable[[str], N
     """
     model.zero_grad(set_to_none=True)
     ranks.seed()
+    watch.begin()
     announce("forward")
     loss = model(**batch).float().mean()
     announce("backward")
@@ -63,25 +65,126 @@ def saved_bytes(model: Any, batch: dict[str, torch.Tensor]) -> int:
     The sizes are read when the pass is over: ``CheckpointWithoutOutput`` empties a storage after it was saved, and what
     only lived inside the pass is no longer held by the graph.
     """
-    kept: weakref.WeakSet[_Kept] = weakref.WeakSet()
-
-    def pack(tensor: torch.Tensor) -> _Kept:
-        holder = _Kept(tensor)
-        kept.add(holder)
-        return holder
-
-    own = {tensor.untyped_storage().data_ptr() for tensor in (*model.parameters(), *batch.values())}
-    ranks.seed()
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda holder: holder.tensor):
-        loss = model(**batch).float().mean()
-    sizes: dict[int, int] = {}
-    for holder in kept:
-        storage = holder.tensor.untyped_storage()
-        if storage.nbytes() and storage.data_ptr() not in own:
-            sizes[storage.data_ptr()] = storage.nbytes()
+    watch.begin()
+    loss, kept = _forward_keeping(model, batch)
+    saved = sum(_sizes(kept, _own(model, batch)).values())
     # The loss holds the graph, and the graph the tensors, until here.
     del loss
-    return sum(sizes.values())
+    return saved
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a forward pass leaves behind, in bytes.
+
+    Attributes:
+        saved: for backward, as autograd was told.
+        held: by the model's objects, which the next pass overwrites.
+        unsaved: alive beside that, and given to no checkpoint: what a context holds on to.
+        leftover: made inside a checkpoint and alive all the same, by the checkpoint's name.
+    """
+
+    saved: int
+    held: int
+    unsaved: int
+    leftover: dict[str, int]
+
+
+def kept(model: Any, batch: dict[str, torch.Tensor]) -> Kept:
+    """Follow every storage of a forward pass, on a CPU."""
+    storages = watch.Storages([*_tensors_of(model), *batch.values()])
+    with watch.watching(model, storages) as seen:
+        loss, packed = _forward_keeping(model, batch)
+    gc.collect()
+    saved = _sizes(packed, _own(model, batch))
+    alive = {storage.data_ptr(): storage.nbytes() for storage in storages.made if storage.nbytes()}
+    alive.pop(loss.untyped_storage().data_ptr(), None)
+    held = {tensor.untyped_storage().data_ptr() for tensor in _held(model)}
+    given = {storage.data_ptr() for checkpoint in seen.checkpoints for storage in checkpoint.inputs}
+    leftover: dict[str, int] = {}
+    for checkpoint in seen.checkpoints:
+        made = {storage.data_ptr() for storage in checkpoint.made} - _addresses(checkpoint) - held
+        left = sum(alive.get(address, 0) for address in made)
+        if left:
+            leftover[checkpoint.name] = leftover.get(checkpoint.name, 0) + left
+    del loss
+    return Kept(
+        saved=sum(saved.values()),
+        held=sum(alive.get(address, 0) for address in held),
+        unsaved=sum(alive[address] for address in alive.keys() - saved.keys() - given - held),
+        leftover=leftover,
+    )
+
+
+def _held(model: Any) -> Iterator[torch.Tensor]:
+    """Tensors in attributes of the model's modules, and of the objects of Megatron-Core's that they have.
+
+    A dispatcher has the routing of its last pass, for one. What a checkpoint holds is another matter.
+    """
+    seen: set[int] = set()
+    waiting: list[Any] = [vars(module) for module in model.modules()]
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, torch.Tensor):
+            if not isinstance(value, torch.nn.Parameter):
+                yield value
+        elif isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, (list, tuple)):
+            waiting += value
+        elif _is_an_object(value):
+            waiting.append(vars(value))
+
+
+def _is_an_object(value: Any) -> bool:
+    """Whether something has attributes that count: no module, which is looked at itself, and no checkpoint."""
+    kind = type(value)
+    return (
+        kind.__module__.startswith("megatron.")
+        and not kind.__name__.startswith("Checkpoint")
+        and hasattr(value, "__dict__")
+        and not isinstance(value, torch.nn.Module)
+    )
+
+
+def _addresses(checkpoint: watch.Checkpoint) -> set[int]:
+    return {storage.data_ptr() for storage in checkpoint.outputs}
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A whole step, followed.
+
+    Attributes:
+        peak: the most bytes alive at once of the tensors that it made.
+        calls: how often each module was called.
+        savings: what each checkpoint saves, by its name, in bytes.
+        most: that running any one checkpoint again made at once.
+    """
+
+    peak: int
+    calls: Counter[str]
+    savings: dict[str, int]
+    most: int
+
+
+def followed(model: Any, batch: dict[str, torch.Tensor], device: str) -> Followed:
+    """Take a step and follow it: every storage on a CPU, calls alone on CUDA, where kernels allocate by themselves."""
+    storages = watch.Storages([*_tensors_of(model), *batch.values()]) if device == "cpu" else None
+    with watch.watching(model, storages) as seen:
+        step(model, batch)
+    gc.collect()
+    savings: dict[str, int] = {}
+    for checkpoint in seen.checkpoints:
+        if checkpoint.again is not None:
+            savings[checkpoint.name] = savings.get(checkpoint.name, 0) + checkpoint.again
+    most = max((checkpoint.made_again for checkpoint in seen.checkpoints), default=0)
+    if storages is None:
+        return Followed(peak_bytes(model, batch, device), seen.calls, savings, most)
+    return Followed(storages.peak, seen.calls, savings, most)
 
 
 def peak_bytes(model: Any, batch: dict[str, torch.Tensor], device: str) -> int:
@@ -96,27 +199,42 @@ def peak_bytes(model: Any, batch: dict[str, torch.Tensor], device: str) -> int:
         step(model, batch)
         torch.cuda.synchronize()
         return torch.cuda.max_memory_allocated()
-    with _LiveStorages() as live:
+    with watch.Storages([*_tensors_of(model), *batch.values()]) as storages:
         step(model, batch)
-    return live.peak
+    return storages.peak
 
 
-class _LiveStorages(TorchDispatchMode):
-    """Follows every storage that an operation returns, and the most bytes alive after any operation."""
+def _forward_keeping(model: Any, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, weakref.WeakSet[_Kept]]:
+    """The loss, and what autograd keeps for it as long as the loss is held."""
+    kept: weakref.WeakSet[_Kept] = weakref.WeakSet()
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.peak = 0
-        self._storages: weakref.WeakSet[torch.UntypedStorage] = weakref.WeakSet()
+    def pack(tensor: torch.Tensor) -> _Kept:
+        # Detached: an output that its own node saves would keep the graph alive for good.
+        holder = _Kept(tensor.detach())
+        kept.add(holder)
+        return holder
 
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        result = func(*args, **(kwargs or {}))
-        for value in result if isinstance(result, (tuple, list)) else (result,):
-            if isinstance(value, torch.Tensor):
-                self._storages.add(value.untyped_storage())
-        # Asked anew each time, since MCore empties and refills storages in place.
-        self.peak = max(self.peak, sum(storage.nbytes() for storage in self._storages))
-        return result
+    ranks.seed()
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda holder: holder.tensor):
+        return model(**batch).float().mean(), kept
+
+
+def _sizes(kept: weakref.WeakSet[_Kept], own: set[int]) -> dict[int, int]:
+    """Bytes by address, of the storages that are not the model's own."""
+    sizes: dict[int, int] = {}
+    for holder in kept:
+        storage = holder.tensor.untyped_storage()
+        if storage.nbytes() and storage.data_ptr() not in own:
+            sizes[storage.data_ptr()] = storage.nbytes()
+    return sizes
+
+
+def _tensors_of(model: Any) -> list[torch.Tensor]:
+    return [*model.parameters(), *model.buffers()]
+
+
+def _own(model: Any, batch: dict[str, torch.Tensor]) -> set[int]:
+    return {tensor.untyped_storage().data_ptr() for tensor in (*model.parameters(), *batch.values())}
 
 
 def step_times(model: Any, batch: dict[str, torch.Tensor], repeats: int, device: str, warm_up: int = 2) -> list[float]:

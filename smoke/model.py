@@ -80,6 +80,17 @@ def turned_off(settings: dict[str, object]) -> list[str]:
     return sorted(name for name, value in settings.items() if value and _CPU_SETTINGS.get(name, value) is False)
 
 
+def unread(settings: dict[str, object]) -> list[str]:
+    """The names in ``settings`` that this release's config has no field for."""
+    fields = {field.name for field in dataclasses.fields(_kind(settings))}
+    return sorted(name for name in settings if name not in fields)
+
+
+def _kind(settings: dict[str, object]) -> Any:
+    module = importlib.import_module("megatron.core.transformer.transformer_config")
+    return module.MLATransformerConfig if settings.get("multi_latent_attention") else module.TransformerConfig
+
+
 def build_config(settings: dict[str, object], device: str) -> tuple[Any, list[str]]:
     """Construct the real ``TransformerConfig`` (``MLATransformerConfig`` with ``multi_latent_attention``).
 
@@ -93,12 +104,11 @@ def build_config(settings: dict[str, object], device: str) -> tuple[Any, list[st
     Raises:
         Whatever ``__post_init__`` raises: that is a finding, and the caller's business.
     """
-    module = importlib.import_module("megatron.core.transformer.transformer_config")
-    kind = module.MLATransformerConfig if settings.get("multi_latent_attention") else module.TransformerConfig
+    kind = _kind(settings)
     fields = {field.name: field for field in dataclasses.fields(kind)}
     if device == "cpu":
         settings = {**settings, **_CPU_SETTINGS, **_cpu_fusion(settings)}
-    known = {name: _plain_to_field(name, value) for name, value in settings.items() if name in fields}
+    known = {name: _plain_to_field(fields[name], value) for name, value in settings.items() if name in fields}
     ignored = sorted(name for name in settings if name not in fields and name not in _CPU_SETTINGS)
     return kind(**copy.deepcopy(known)), ignored
 
@@ -185,14 +195,16 @@ def _cpu_fusion(settings: dict[str, object]) -> dict[str, object]:
     return {} if settings.get("bias_activation_fusion") else {"bias_activation_fusion": False}
 
 
-def _plain_to_field(name: str, value: object) -> object:
+def _plain_to_field(field: Any, value: object) -> object:
     """Turn a YAML-like value into what the field holds in Python."""
+    name = field.name
     if name == "activation_func" and isinstance(value, str):
         return _activation(value)
     if name == "attention_backend" and isinstance(value, str):
         enums = importlib.import_module("megatron.core.transformer.enums")
         return enums.AttnBackend[value]
-    if name.endswith("dtype") and isinstance(value, str):
+    # moe_router_dtype is a word (megatron/core/transformer/transformer_config.py).
+    if "dtype" in str(field.type) and isinstance(value, str):
         return _DTYPES.get(value.removeprefix("torch."), value)
     return value
 

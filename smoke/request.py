@@ -10,7 +10,7 @@ PASS = "pass"
 RAISED = "raised"
 #: Loss or gradients with recompute differ from those without.
 DIFFERED = "differed"
-#: Recompute, or one of its modules, saved nothing.
+#: Recompute, or one of its modules, is not done as often or where it should be, or does not save what it should.
 NOT_ENGAGED = "not-engaged"
 #: The deadline passed.
 TIMEOUT = "timeout"
@@ -80,4 +80,4 @@ class SmokeOptions:
 
 
 class Unavailable(Exception):
-    """Torch or Megatron-Core cannot be imported; the message says what to install (exit code 2)."""
+    """Torch or Megatron-Core cannot be imported, or nothing can run here; the message says why (exit code 2)."""

@@ -24,6 +24,12 @@ _LOOK_EVERY = 0.05
 #: How much longer than its parent a child gives itself, in seconds: the parent has the last word while there is one.
 _GRACE = 15.0
 
+#: Stages before any configuration is looked at: what ends there is this machine's fault and no recipe's.
+_BEFORE = ("start", "import of torch", "import of transformer_engine", "import of megatron.core", "process group")
+
+#: How long a child that has closed its pipe has to end by itself, in seconds: torch takes some on a busy machine.
+_END = 20.0
+
 #: How long a child that is about to be killed has to write down where it was, in seconds.
 _LAST_WORDS = 2.0
 
@@ -71,7 +77,8 @@ def run_child(
         on_stage: told every stage that the child announces.
 
     Raises:
-        Unavailable: torch, Megatron-Core or the device isn't there.
+        Unavailable: torch, Megatron-Core or the device isn't there, or the child ended before it came to a
+            configuration.
     """
     reader, writer = os.pipe()
     start = time.monotonic()
@@ -107,9 +114,11 @@ def run_child(
             else:
                 # Its end of the pipe is closed; let it finish dying, so that its exit code is its own.
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(_LAST_WORDS)
+                    process.wait(_END)
             dump = _read(errors)
         verdict, reason = _explain(stopped, process, dump, timeout, memory_limit)
+        if watch.stage in _BEFORE:
+            raise Unavailable(f"the run did not get to a configuration: {reason} (during: {watch.stage})")
         return Outcome(None, verdict, reason, watch.stage, failure.frame_in_dump(dump), seconds, watch.peak, watch.rows)
 
 
@@ -235,10 +244,10 @@ def _explain(
     if stopped == OUT_OF_MEMORY or failure.says_out_of_memory(dump):
         return OUT_OF_MEMORY, f"the limit of {limit} was reached" + (f": {recursion}" if recursion else "")
     code = process.wait()
-    if code < 0:
+    lines = [line for line in dump.strip().splitlines() if line.strip()]
+    if code < 0 and not (lines and "Traceback (most recent call last)" in dump):
         name = signal.Signals(-code).name
         if recursion:
             return OUT_OF_MEMORY, f"died with {name}: {recursion}"
         return RAISED, f"the process died with {name}"
-    lines = [line for line in dump.strip().splitlines() if line.strip()]
     return RAISED, f"the process ended with exit code {code}: {lines[-1] if lines else 'no message'}"

@@ -66,6 +66,9 @@ _MODULE_NEEDS: dict[str, dict[str, object]] = {
 
 _QK_NORM_MODELS = frozenset({"qwen3", "qwen3_moe"})
 
+#: Layers that are built: a first, a last, and one between them.
+_LAYERS = 3
+
 #: Stand in for sizes that nothing says, in the ratios of a small dense decoder.
 _USUAL: dict[str, int] = {
     "num_layers": 32,
@@ -101,6 +104,7 @@ class Plan:
         assumed: what was filled in because nothing said it, one line each.
         reduced: what was made smaller or turned off, one line each.
         needs_ranks: a reason why one rank cannot show what the site does, else None.
+        guessed: whether sizes of the model are assumptions, so that a refusal of them says nothing of the recipe.
     """
 
     settings: dict[str, object]
@@ -109,6 +113,7 @@ class Plan:
     assumed: list[str]
     reduced: list[str]
     needs_ranks: str | None
+    guessed: bool = False
 
 
 def plan(site: SmokeSite, options: SmokeOptions, ranks: int = 1) -> Plan:
@@ -127,14 +132,17 @@ def plan(site: SmokeSite, options: SmokeOptions, ranks: int = 1) -> Plan:
     reduced: list[str] = []
     needs_ranks = _spread(settings, ranks, reduced)
     _shrink(settings)
-    settings["num_layers"] = options.layers or _fewest_layers(real)
+    settings["num_layers"] = options.layers or _LAYERS
+    if options.layers is None:
+        _scale_walk(settings, real, reduced)
     if real.get("moe_layer_freq") not in (None, 1):
         settings["moe_layer_freq"] = _layer_pattern(settings, reduced)
     run = {"seq_length": 32, "micro_batch_size": 2, "vocab_size": 128}
     for name, value in options.sizes.items():
         (run if name in RUN_SIZES else settings)[name] = value
     _check_sizes(settings, run)
-    return Plan(settings, run, real, assumed, reduced, needs_ranks)
+    guessed = any(line.partition("=")[0] in MODEL_SIZES for line in assumed)
+    return Plan(settings, run, real, assumed, reduced, needs_ranks, guessed)
 
 
 def complete(site: SmokeSite, options: SmokeOptions) -> tuple[dict[str, object], list[str]]:
@@ -341,25 +349,35 @@ def _shrink_experts(settings: dict[str, object]) -> None:
     settings["moe_router_topk"] = small_topk
 
 
-def _fewest_layers(real: dict[str, object]) -> int:
-    """The fewest layers that show what the settings do.
+def _scale_walk(settings: dict[str, object], real: dict[str, object], reduced: list[str]) -> None:
+    """Bring ``recompute_num_layers`` down to the few layers that are built, in place, so that it means the same.
 
-    One, except that ``full``/``uniform`` walks the stage in steps of ``recompute_num_layers``: a stage that isn't a
-    multiple is what breaks, so the remainder is kept. A model of dense and MoE layers needs one of each.
+    With ``uniform`` a stage that isn't a multiple of the step breaks some releases, so a rest stays a rest; with
+    ``block`` some layers stay recomputed and some not, where it is so in the stage.
     """
-    mixed = 2 if real.get("moe_layer_freq") not in (None, 1) else 1
     step = real.get("recompute_num_layers")
-    if real.get("recompute_granularity") != "full" or real.get("recompute_method") != "uniform":
-        return mixed
-    if not isinstance(step, int) or isinstance(step, bool) or step < 1:
-        return mixed
-    return max(mixed, min(step + stage_layers(real) % step, 64))
+    if real.get("recompute_granularity") != "full" or not isinstance(step, int) or isinstance(step, bool) or step < 1:
+        return
+    layers, stage = _LAYERS, stage_layers(real)
+    if real.get("recompute_method") == "block":
+        now = layers if step >= stage else min(step, layers - 1)
+    elif stage % step:
+        # One layer beyond all of them, or a rest of one.
+        now = layers + 1 if step > stage else 2
+    elif step == stage:
+        now = layers
+    else:
+        now = min(step, 2)
+        settings["num_layers"] = layers + layers % now
+    settings["recompute_num_layers"] = now
+    if now != step:
+        reduced.append(f"recompute_num_layers {step} -> {now}")
 
 
 def _layer_pattern(settings: dict[str, object], reduced: list[str]) -> list[int]:
-    """Dense and MoE layers by turns, for a model that has both."""
+    """A dense layer and then MoE ones, for a model that has both."""
     layers = number(settings, "num_layers")
-    pattern = [number % 2 for number in range(layers)] if layers > 1 else [1]
+    pattern = [int(number > 0) for number in range(layers)] if layers > 1 else [1]
     reduced.append(f"moe_layer_freq -> {pattern}")
     return pattern
 

@@ -121,14 +121,13 @@ def progress(options: SmokeOptions, prefix: str) -> Any:
 
 
 def _run_site(site: SmokeSite, options: SmokeOptions, mcore: str | None, prefix: str) -> SiteResult:
-    if not site.settings.get("recompute_granularity"):
+    # Megatron-Core makes selective recompute of the experts of it (transformer_config.py, __post_init__).
+    if not site.settings.get("recompute_granularity") and site.settings.get("moe_layer_recompute") is not True:
         return _not_run(site, None, "recompute is off at this site")
     try:
         planned = sizes.plan(site, options, int(os.environ.get("WORLD_SIZE", "1")))
     except UsageError as error:
         return _not_run(site, None, str(error))
-    if planned.needs_ranks:
-        return _not_run(site, planned, planned.needs_ranks)
     tell = progress(options, prefix)
     outcome = run.run_child(
         {
@@ -138,6 +137,8 @@ def _run_site(site: SmokeSite, options: SmokeOptions, mcore: str | None, prefix:
             "run": planned.run,
             "real": {name: value for name, value in planned.real.items() if name not in sizes.RUN_SIZES},
             "parallel": parallel_sizes(planned.settings),
+            "needs_ranks": planned.needs_ranks,
+            "guessed": planned.guessed,
             # MCore's own core attention can't be built with multi-latent attention (see cpu_standins).
             "fused": bool(planned.settings.get("multi_latent_attention")),
         },

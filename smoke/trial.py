@@ -8,12 +8,13 @@ from typing import Any
 
 import torch
 
-from . import failure, measure, model, ranks, sizes
+from . import expected, failure, measure, model, ranks, sizes, watch
 from .request import DIFFERED, NOT_ENGAGED, NOT_RUN, OUT_OF_MEMORY, PASS, RAISED
 
 #: Relative tolerances: of the loss, and of each parameter's gradient (L2 norm of the difference over L2 norm).
-#: Recompute repeats the same operations on the same numbers, so most gradients are equal to the bit; what remains is
-#: the order of additions where a gradient is summed from parts, and atomics on a GPU.
+#: Recompute repeats the same operations on the same numbers. On a CPU loss and gradients then are equal to the bit, in
+#: whatever precision, but for the order of additions where a gradient is summed from parts; a GPU has atomics besides.
+CPU_TOLERANCE = (1e-6, 1e-6)
 TOLERANCE = {"fp32": (1e-6, 1e-5), "fp16": (1e-3, 2e-2), "bf16": (1e-3, 2e-2)}
 
 #: Told a stage before it begins.
@@ -44,8 +45,11 @@ def smoke(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[s
 
     try:
         enter("configuration")
+        result["unread"] = model.unread(request["real"])
+        _validate(request, device)
+        if request.get("needs_ranks"):
+            raise model.Unsupported(request["needs_ranks"])
         model.require(settings, device)
-        _validate(request["real"], device)
         off = sizes.without_recompute(settings)
         try:
             reference = _build(off, request, enter, "recompute off")
@@ -60,22 +64,34 @@ def smoke(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[s
                 "reason": f"the model doesn't run without recompute either: {failure.describe(error)}",
                 "frame": failure.frame_of(error),
             }
-        enter("saved bytes, recompute off")
-        batch = model.make_batch(run, device)
-        result["saved_off"] = measure.saved_bytes(reference, batch)
-        result["peak_off"] = measure.peak_bytes(reference, batch, device)
         tested = _build(settings, request, enter, "recompute on")
         _copy_weights(reference, tested)
+        batch = model.make_batch(run, device)
         again = measure.step(tested, batch, lambda name: enter(f"{name}, recompute on"))
-        enter("saved bytes, recompute on")
-        result["saved_on"] = measure.saved_bytes(tested, batch)
-        result["peak_on"] = measure.peak_bytes(tested, batch, device)
-        del tested
         enter("comparison")
-        result.update(_compare(plain, again, settings))
-        result["modules"] = _saved_by_module(settings, request, result["saved_off"])
+        result.update(_compare(plain, again, settings, device))
+        enter("saved bytes")
+        kept, followed = {}, {}
+        for side, built in (("off", reference), ("on", tested)):
+            followed[side] = measure.followed(built, batch, device)
+            if device == "cpu" and ranks.started_ranks() == 1:
+                kept[side] = measure.kept(built, batch)
+            result[f"saved_{side}"] = kept[side].saved if kept else measure.saved_bytes(built, batch)
+            result[f"peak_{side}"] = followed[side].peak
+        result["savings"] = followed["on"].savings
+        problems = expected.wrong(tested, tested.config, followed["on"].calls)
+        if kept:
+            problems += _unkept(kept, followed)
+        modules = _modules(tested.config)
+        del tested
+        result["modules"] = _saved_by_module(modules, settings, request, result)
     except model.Unsupported as error:
         return {**result, "verdict": NOT_RUN, "stage": stage, "reason": str(error)}
+    except watch.Endless as error:
+        return {**result, "verdict": RAISED, "stage": stage, "reason": str(error), "frame": failure.frame_of(error)}
+    except _Refused as error:
+        verdict = NOT_RUN if request.get("guessed") else RAISED
+        return {**result, "verdict": verdict, "stage": stage, "reason": str(error), "frame": error.frame}
     except Exception as error:
         verdict = OUT_OF_MEMORY if _is_memory(error) else RAISED
         return {
@@ -85,7 +101,15 @@ def smoke(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[s
             "reason": failure.why(error),
             "frame": failure.frame_of(error),
         }
-    return _judge(result)
+    return _judge(result, problems)
+
+
+class _Refused(Exception):
+    """Megatron-Core refuses the configuration, with recompute off as well."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(f"Megatron-Core refuses the model, with recompute off as well: {failure.describe(error)}")
+        self.frame = failure.frame_of(error)
 
 
 def bench(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[str, Any]:
@@ -138,19 +162,24 @@ def saved(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[s
     return {"bytes": counts, "reasons": reasons}
 
 
-def _validate(real: dict[str, object], device: str) -> None:
-    """Let MCore's own guards see the recipe's real values.
+def _validate(request: dict[str, Any], device: str) -> None:
+    """Let MCore's own guards see the recipe's real values, before anything is asked of this machine.
 
-    A config that is refused without recompute as well is refused for another reason, which the scaled-down run then
-    either meets again or doesn't have.
+    Raises:
+        _Refused: it is refused without recompute as well. Not where the reason is a package that isn't here.
+        Whatever MCore raises with recompute alone.
     """
+    real = request["real"]
     try:
         model.build_config(real, device)
-    except Exception:
+    except Exception as error:
         try:
             model.build_config(sizes.without_recompute(real), device)
-        except Exception:
-            return
+        except Exception as other:
+            if failure.is_of_the_machine(other):
+                return
+            if failure.describe(other) == failure.describe(error):
+                raise _Refused(other) from None
         raise
 
 
@@ -173,8 +202,8 @@ def _precision(settings: dict[str, Any]) -> str:
     return "bf16" if settings.get("bf16") else "fp16" if settings.get("fp16") else "fp32"
 
 
-def _compare(plain: measure.Step, again: measure.Step, settings: dict[str, Any]) -> dict[str, Any]:
-    loss_tolerance, gradient_tolerance = TOLERANCE[_precision(settings)]
+def _compare(plain: measure.Step, again: measure.Step, settings: dict[str, Any], device: str) -> dict[str, Any]:
+    loss_tolerance, gradient_tolerance = CPU_TOLERANCE if device == "cpu" else TOLERANCE[_precision(settings)]
     worst, worst_name = 0.0, None
     for name, gradient in plain.gradients.items():
         error = _relative_error(gradient, again.gradients.get(name))
@@ -199,17 +228,24 @@ def _relative_error(expected: torch.Tensor | None, found: torch.Tensor | None) -
     return 0.0 if difference == 0 else difference / size if size else float("inf")
 
 
-def _saved_by_module(settings: dict[str, Any], request: dict[str, Any], saved_off: int) -> dict[str, int | str]:
+def _modules(config: Any) -> list[str]:
+    """The modules that a configuration selects, as Megatron-Core has made them of what the recipe says."""
+    return list(config.recompute_modules or ()) if config.recompute_granularity == "selective" else []
+
+
+def _saved_by_module(
+    modules: list[str], settings: dict[str, Any], request: dict[str, Any], result: dict[str, Any]
+) -> dict[str, int | str]:
     """Bytes that each selected module saves on its own; a word where it can't be run alone. Empty unless selective."""
-    modules = settings.get("recompute_modules")
-    if settings.get("recompute_granularity") != "selective" or not isinstance(modules, list):
-        return {}
+    if len(modules) == 1:
+        return {modules[0]: result["saved_off"] - result["saved_on"]}
     found: dict[str, int | str] = {}
     for module in modules:
         try:
-            tested = _build({**settings, "recompute_modules": [module]}, request, lambda stage: None, module)
+            alone = {"recompute_granularity": "selective", "recompute_modules": [module], "moe_layer_recompute": False}
+            tested = _build({**settings, **alone}, request, lambda stage: None, module)
             batch = model.make_batch(request["run"], request["device"])
-            found[module] = saved_off - measure.saved_bytes(tested, batch)
+            found[module] = result["saved_off"] - measure.saved_bytes(tested, batch)
         except Exception as error:
             if _is_memory(error):
                 raise
@@ -217,7 +253,22 @@ def _saved_by_module(settings: dict[str, Any], request: dict[str, Any], saved_of
     return found
 
 
-def _judge(result: dict[str, Any]) -> dict[str, Any]:
+def _unkept(kept: dict[str, measure.Kept], followed: dict[str, measure.Followed]) -> list[str]:
+    """What is kept although recompute should spare it, one line each."""
+    off, on = kept["off"], kept["on"]
+    lines = [f"{name} is recomputed, and {size:,} bytes of it are kept" for name, size in on.leftover.items()]
+    if on.unsaved > off.unsaved:
+        more = on.unsaved - off.unsaved
+        lines.append(f"{more:,} bytes more than without recompute are kept until backward, and not saved for it")
+    if on.held > off.held:
+        lines.append(f"{on.held - off.held:,} bytes more than without recompute are held by the model after a pass")
+    allowed = followed["off"].peak + followed["on"].most
+    if followed["on"].peak > allowed:
+        lines.append(f"peak memory is {followed['on'].peak:,} bytes, where {allowed:,} are due at most")
+    return lines
+
+
+def _judge(result: dict[str, Any], problems: list[str]) -> dict[str, Any]:
     loss_error = abs(result["loss_on"] - result["loss_off"])
     if not loss_error <= result["loss_tolerance"] * abs(result["loss_off"]):
         reason = f"loss {result['loss_on']:.6g} with recompute, {result['loss_off']:.6g} without"
@@ -228,12 +279,15 @@ def _judge(result: dict[str, Any]) -> dict[str, Any]:
             f"(tolerance {result['gradient_tolerance']:g})"
         )
         return {**result, "verdict": DIFFERED, "reason": reason}
-    if result["saved_on"] >= result["saved_off"]:
-        reason = f"{result['saved_on']:,} bytes saved for backward with recompute, {result['saved_off']:,} without"
-        return {**result, "verdict": NOT_ENGAGED, "reason": reason}
     idle = [name for name, count in result["modules"].items() if isinstance(count, int) and count <= 0]
+    if problems:
+        rest = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
+        return {**result, "verdict": NOT_ENGAGED, "reason": "; ".join(problems[:3]) + rest, "problems": problems}
     if idle:
         reason = f"{', '.join(idle)}: on its own saves no byte in this model"
+        return {**result, "verdict": NOT_ENGAGED, "reason": reason}
+    if result["saved_on"] >= result["saved_off"]:
+        reason = f"{result['saved_on']:,} bytes saved for backward with recompute, {result['saved_off']:,} without"
         return {**result, "verdict": NOT_ENGAGED, "reason": reason}
     return result
 

@@ -55,14 +55,18 @@ def site(settings, label="recipe.yaml:1", **more):
     return SmokeSite(label, settings, **more)
 
 
-@pytest.fixture
-def options():
-    """Options of a run on this machine's CPU; skips where there is nothing to run."""
-    for name in ("torch", "megatron"):
+def _needs(*names):
+    for name in names:
         if importlib.util.find_spec(name) is None:
             pytest.skip(
                 f"{name} isn't installed: pip install torch==2.13.0 && pip install --no-deps megatron-core==0.16.1"
             )
+
+
+@pytest.fixture
+def options():
+    """Options of a run on this machine's CPU; skips where there is nothing to run."""
+    _needs("torch", "megatron")
 
     def make(**changes):
         return SmokeOptions(**{"device": "cpu", "timeout": 120.0, "memory_limit": 4 * GIB, **changes})
@@ -70,9 +74,10 @@ def options():
     return make
 
 
-@pytest.fixture
-def release():
+@pytest.fixture(scope="session")
+def source_of_release():
     """The folder of a release's source, which is downloaded if it isn't there; skips where it can't be had."""
+    _needs("torch")
 
     def find(version):
         try:
@@ -81,6 +86,12 @@ def release():
             pytest.skip(f"megatron-core {version} can't be had: {error}")
 
     return find
+
+
+@pytest.fixture
+def release(source_of_release):
+    """The same."""
+    return source_of_release
 
 
 @pytest.fixture

@@ -20,13 +20,30 @@ def test_small_sizes_keep_the_proportions():
     assert settings["hidden_size"] <= 256
 
 
-def test_one_layer_unless_the_walk_over_the_stage_matters():
-    assert plan({**DENSE, **selective("mlp")}).settings["num_layers"] == 1
-    assert plan({**DENSE, **full("block", 4)}).settings["num_layers"] == 1
-    assert plan({**DENSE, **full("uniform", 4)}).settings["num_layers"] == 4
-    # 8 layers over 2 stages in steps of 3: a whole step and a rest of 1.
-    settings = plan({**DENSE, **full("uniform", 3), "pipeline_model_parallel_size": 2}).settings
-    assert settings["num_layers"] == 4
+@pytest.mark.parametrize(
+    ("recompute", "layers", "number"),
+    [
+        pytest.param(selective("mlp"), 3, None, id="a first, a last and one between"),
+        pytest.param(full("uniform", 1), 3, 1, id="every layer by itself"),
+        pytest.param(full("uniform", 4), 4, 2, id="two whole steps"),
+        pytest.param(full("uniform", 8), 3, 3, id="one step for all"),
+        pytest.param(full("uniform", 3), 3, 2, id="a whole step and a rest"),
+        pytest.param(full("uniform", 9), 3, 4, id="a step beyond the stage"),
+        pytest.param(full("block", 1), 3, 1, id="the first of them"),
+        pytest.param(full("block", 5), 3, 2, id="all but some"),
+        pytest.param(full("block", 8), 3, 3, id="all of them"),
+        pytest.param(full("uniform", 0), 3, 0, id="a step of nothing stays one"),
+    ],
+)
+def test_the_walk_over_the_stage_keeps_its_meaning_in_three_layers(recompute, layers, number):
+    settings = plan({**DENSE, **recompute}).settings
+    assert (settings["num_layers"], settings.get("recompute_num_layers")) == (layers, number)
+
+
+def test_a_stage_is_what_counts():
+    # 8 layers over 2 stages: a step of 4 is a whole stage.
+    settings = plan({**DENSE, **full("uniform", 4), "pipeline_model_parallel_size": 2}).settings
+    assert (settings["num_layers"], settings["recompute_num_layers"]) == (3, 3)
 
 
 def test_layers_and_sizes_can_be_given():
@@ -34,9 +51,9 @@ def test_layers_and_sizes_can_be_given():
     assert (planned.settings["num_layers"], planned.settings["hidden_size"], planned.run["seq_length"]) == (3, 96, 8)
 
 
-def test_a_model_of_dense_and_moe_layers_keeps_one_of_each():
+def test_a_model_of_dense_and_moe_layers_keeps_some_of_each():
     planned = plan({**MOE, **selective("mlp"), "moe_layer_freq": [0, 1, 1, 1, 1, 1, 1, 1]})
-    assert (planned.settings["num_layers"], planned.settings["moe_layer_freq"]) == (2, [0, 1])
+    assert (planned.settings["num_layers"], planned.settings["moe_layer_freq"]) == (3, [0, 1, 1])
 
 
 def test_parallelism_is_brought_down_to_one_rank_and_said():

@@ -42,14 +42,18 @@ def test_passes(settings, options):
     result = run_one(settings, options())
     assert (result.verdict, result.reason) == ("pass", None)
     assert result.measured["saved_on"] < result.measured["saved_off"]
-    assert result.measured["gradient_error"] <= 1e-5
+    assert result.measured["gradient_error"] <= 1e-6
     assert result.environment["device"] == "cpu, patched"
 
 
 def test_saves_what_was_counted_before(options):
     result = run_one({**DENSE, "recompute_granularity": "selective"}, options())
-    # 1 layer, hidden 128, 8 heads, sequence 32, micro-batch 2, float32: the score matrix's tensors are what goes.
-    assert (result.measured["saved_off"], result.measured["saved_on"]) == (1254720, 1049924)
+    # 3 layers, hidden 128, 8 heads, sequence 32, micro-batch 2, float32: the score matrix's tensors are what goes, the
+    # same in each layer.
+    assert (result.measured["saved_off"], result.measured["saved_on"]) == (3434816, 2820428)
+    names = [f"decoder.layers.{number}.self_attention" for number in range(3)]
+    assert [*result.measured["savings"]] == names
+    assert len(set(result.measured["savings"].values())) == 1
 
 
 def test_uniform_that_does_not_divide_the_stage_raises(options):
@@ -67,7 +71,8 @@ def test_the_layers_of_multi_token_prediction(options):
     assert result.reason == "AssertionError: recompute_num_layers must be 1 for MTP recompute"
     assert result.frame.startswith("megatron/core/transformer/multi_token_prediction.py:")
     uniform, block = (run_one({**model, **full(method, 1)}, options()) for method in ("uniform", "block"))
-    assert (uniform.verdict, block.verdict) == ("pass", "pass")
+    assert uniform.verdict == "pass"
+    assert (block.verdict, block.reason) == ("not-engaged", "the MTP layer is not recomputed")
     assert uniform.measured["saved_on"] < block.measured["saved_on"] < block.measured["saved_off"]
 
 
@@ -78,10 +83,12 @@ def test_a_typo_is_refused_by_the_real_config(options):
     assert result.frame.startswith("megatron/core/transformer/transformer_config.py:")
 
 
-def test_mlp_with_bias_is_an_endless_recursion_stopped_by_the_memory_limit(options):
+def test_mlp_with_bias_is_an_endless_recursion(options):
     result = run_one({**MLP_WITH_BIAS, **selective("mlp")}, options(memory_limit=GIB))
-    assert (result.verdict, result.stage) == ("out-of-memory", "backward, recompute on")
-    assert "endless recursion: backward enters MCore's checkpoint again and again" in result.reason
+    assert (result.verdict, result.stage) == ("raised", "backward, recompute on")
+    assert result.reason == (
+        "endless recursion: backward enters MCore's checkpoint again and again (21 nested calls when stopped)"
+    )
     assert result.frame.startswith("megatron/core/tensor_parallel/random.py:")
     assert result.frame.endswith(" in backward")
 
@@ -93,12 +100,62 @@ def test_sizes_beyond_the_memory_limit(options):
     assert result.peak_memory < 1.5 * GIB
 
 
-def test_a_walk_in_steps_of_zero_is_stopped(options):
-    result = run_one({**DENSE, **full("uniform", 0)}, options(timeout=25.0, memory_limit=8 * GIB))
-    # It takes memory with every step: which limit comes first depends on the machine.
-    assert result.verdict in ("timeout", "out-of-memory")
-    assert result.stage == "forward, recompute on"
-    assert result.seconds < 30
+@pytest.mark.parametrize("step", [0, -1])
+def test_a_walk_in_steps_that_lead_nowhere_is_stopped(step, options):
+    result = run_one({**DENSE, **full("uniform", step)}, options(memory_limit=GIB))
+    assert (result.verdict, result.stage) == ("raised", "forward, recompute on")
+    assert result.reason == "endless walk over the layers: 1001 checkpoints entered in one pass when stopped"
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({**DENSE, **full(), "cuda_graph_impl": "local", "cuda_graph_scope": ["attn"]}, "AssertionError: full recompute"),
+        ({**DENSE, **full(), "cpu_offloading": True}, "ValueError: CPU offloading does not work when"),
+        (
+            {**MOE, **GROUPED, **selective("moe_act"), "fp8": "hybrid", "fp8_recipe": "delayed"},
+            "ValueError: Delayed scaling does not support moe_act",
+        ),
+        (
+            {**MOE, **SHARED, **selective("shared_experts"), "moe_shared_expert_overlap": True},
+            "ValueError: shared_experts recompute cannot work with",
+        ),
+        (
+            {**DENSE, **full(), "distribute_saved_activations": True, "sequence_parallel": True,
+             "tensor_model_parallel_size": 2},
+            "ValueError: distribute_saved_activations: True must be false",
+        ),
+        (
+            {**DENSE, **full(), "tensor_model_parallel_size": 3},
+            "Megatron-Core refuses the model, with recompute off as well: ValueError: num_attention_heads (16) must be",
+        ),
+    ],
+)  # fmt: skip
+def test_what_the_real_config_refuses_is_refused_whatever_this_machine_lacks(settings, reason, options):
+    result = run_one(settings, options())
+    assert (result.verdict, result.stage) == ("raised", "configuration")
+    assert result.reason.startswith(reason)
+
+
+def test_the_old_switch_for_experts_is_recomputation(options):
+    result = run_one({**MOE, "moe_layer_recompute": True}, options())
+    assert result.verdict == "pass"
+    assert result.measured["modules"]["moe"] > 0
+
+
+def test_a_megatron_that_does_not_import_is_no_verdict(options, installed_core, tmp_path, capsys):
+    core = tmp_path / "megatron" / "core"
+    _link_all(installed_core, core, but="parallel_state.py")
+    (core / "parallel_state.py").write_text("raise TypeError('a release that cannot be imported')\n")
+    assert cli.main_smoke([site({**DENSE, **full()})], options(mcore=str(tmp_path))) == 2
+    assert capsys.readouterr().err == (
+        "recompute-lint smoke: import of megatron.core fails here: TypeError: a release that cannot be imported\n"
+    )
+
+
+def test_a_limit_that_is_reached_before_any_configuration_is_no_verdict(options, capsys):
+    assert cli.main_smoke([site({**DENSE, **full()})], options(timeout=0.2)) == 2
+    assert "the run did not get to a configuration: not done after 0.2 s (during: " in capsys.readouterr().err
 
 
 def test_a_module_that_the_model_lacks_does_not_engage(options):
@@ -123,7 +180,7 @@ def test_a_megatron_that_forgets_the_random_state_differs(options, installed_cor
     ("more", "reason"),
     [
         ({"fp8": "hybrid"}, "fp8 and fp4 need Transformer Engine on a GPU"),
-        ({"cuda_graph_impl": "local"}, "CUDA graphs need a GPU"),
+        ({"cuda_graph_impl": "local", "attention_dropout": 0.0}, "CUDA graphs need a GPU"),
     ],
 )
 def test_what_a_cpu_cannot_run_is_not_run(options, more, reason, capsys):
