@@ -30,10 +30,13 @@ COMMANDS = {
     "show": "the effective recompute settings of a recipe, with their origins",
     "explain": "the page of a rule",
     "contract": "what a megatron-core release allows, what changed, or a contract from a source tree",
+    "schema": "a JSON Schema of a framework's recipes, for editors and check-jsonschema",
     "compat": "a table of recipes and megatron-core releases",
     "smoke": "does a small model with the recipe's settings run? (needs the extra smoke)",
     "advise": "will it fit, and which recomputation is the cheapest that does? (needs the extra smoke)",
     "bench": "what does recomputation save and cost? (needs the extra smoke)",
+    "init": "write the configuration, the pre-commit entry and the workflow of a repository",
+    "completion": "a script that completes commands and options in bash, zsh or fish",
     "server": "findings and fixes in an editor (needs the extra lsp)",
 }
 
@@ -68,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # whoever reads our output has seen enough; keep Python from complaining about it at exit
+        # the reader of our output has seen enough; keep Python from complaining about it at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
@@ -106,7 +109,12 @@ def _run(arguments: list[str]) -> int:
     else:
         arguments = arguments[1:]
     module = load(command)
-    return module.run(_namespace(command, module, arguments))
+    namespace = _namespace(command, module, arguments)
+    if any(name.startswith("RECOMPUTE_LINT_") for name in os.environ):
+        from .environment import fill
+
+        fill(namespace)
+    return module.run(namespace)
 
 
 def _namespace(command: str, module: ModuleType, arguments: list[str]) -> Namespace | SimpleNamespace:

@@ -34,6 +34,8 @@ class Content(NamedTuple):
     text: Document | None = None
     #: The recompute settings that were not read.
     unread: tuple[Unread, ...] = ()
+    #: The sites as their files have them, without what is stated of their models.
+    as_written: tuple[Site, ...] = ()
     #: What is wrong with the comments that are to silence findings.
     marks: tuple[Finding, ...] = ()
 
@@ -46,6 +48,8 @@ class Part(NamedTuple):
     sites: int
     #: The releases that they were linted against; see :class:`Report`.
     linted_against: list[str]
+    #: What speaks against one of these; see :class:`Report`.
+    doubts: list[str]
     #: What each file with a site was read as, where that is asked for.
     read_as: list[str]
     #: The recompute settings that were not read.
@@ -56,10 +60,13 @@ class Part(NamedTuple):
     contents: dict[str, bytes]
 
 
-#: What is looked at of one file. There are some dozen recompute modules; and nobody puts a thousand mistakes right.
+#: What is looked at of one file. There are some dozen recompute modules; and no one fixes a thousand mistakes.
 _MOST_SITES = 1000
 _MOST_ITEMS = 1000
 _MOST_FINDINGS = 1000
+
+#: What a schema begins with: it says which settings there may be, and gives none.
+_JSON_SCHEMA = rb"""\$schema["']?\s*:\s*["']?https?://json-schema\.org/"""
 
 #: From this many files on, several processes share the work; fewer recipes are read as soon by one.
 _MANY = 150
@@ -73,6 +80,7 @@ class Linter:
         contracts: chooses what each file is linted against.
         reader: reads files, and keeps those that others inherit from.
         reporter: makes the report.
+        predicts: whether sites are run to see if they fit, where ``gpu-memory`` is set; it takes seconds for each.
     """
 
     def __init__(
@@ -82,6 +90,7 @@ class Linter:
         contracts: Contracts | None = None,
         reader: Reader | None = None,
         reporter: Reporter | None = None,
+        predicts: bool = False,
     ) -> None:
         self._configurations = configurations
         self._contracts = contracts or Contracts(configurations)
@@ -89,6 +98,7 @@ class Linter:
         self._reporter = reporter or Reporter(configurations, self._contracts)
         self._linted: Document | None = None
         self._verbose = False
+        self._predicts = predicts
 
     def contract(self, path: str) -> Choice:
         """The contract for the file at ``path``; see :class:`Contracts`."""
@@ -110,7 +120,7 @@ class Linter:
             self._reader.put(path, content)
 
     def forget_files(self) -> None:
-        """Read anew whatever is asked for next."""
+        """Read every file anew from here on."""
         self._reader = Reader(self._contracts.modules)
 
     def named(self) -> frozenset[str]:
@@ -140,6 +150,8 @@ class Linter:
         options = self._configurations.for_file(path)
         searched = content.decode("utf-16", "replace").encode() if is_utf16(content) else content
         kind = kind_of(path, searched) or "yaml"
+        if kind in ("json", "yaml") and b"json-schema.org" in searched and re.search(_JSON_SCHEMA, searched):
+            return Content([], [])
         candidates = dialects.candidates(searched, kind, options.dialect)
         concerns = keys.concerns(searched, kind, options.extend_recompute_keys, lambda: self._contracts.modules(path))
         marks = _invalid_marks(path, content, kind) if b"recompute-lint:" in searched or b"RCL" in searched else ()
@@ -154,7 +166,7 @@ class Linter:
         if not options.dialect and (sites or not reading.claimed or kind not in ("json", "yaml")):
             told = kind if kind != "yaml" or is_told(path) else ""
             left = tuple(unread(document.path, document.text, told, sites))
-        found = Content(sites, reading.problems, document if concerns else None, left, marks)
+        found = Content(sites, reading.problems, document if concerns else None, left, tuple(reading.sites), marks)
         if kind != "yaml":
             return found
         if sites and not _is_template(searched):
@@ -203,6 +215,7 @@ class Linter:
         found: list[Raw] = []
         sites = 0
         linted_against: dict[str, None] = {}
+        doubts: dict[str, None] = {}
         unread: list[Unread] = []
         read: list[str] = []
         contents: dict[str, bytes] = {}
@@ -214,6 +227,7 @@ class Linter:
             found.extend(part.found)
             sites += part.sites
             linted_against.update(dict.fromkeys(part.linted_against))
+            doubts.update(dict.fromkeys(part.doubts))
             if verbose is not None:
                 for line in part.read_as:
                     verbose(line)
@@ -222,7 +236,11 @@ class Linter:
                     verbose(f"{path}:{line}: a recompute setting {reason}{advice}")
         report = self._reporter.report(found, paths, {**contents, **given})
         return report._replace(
-            sites=sites, linted_against=tuple(linted_against), unread=tuple(unread), read=tuple(read)
+            sites=sites,
+            linted_against=tuple(linted_against),
+            doubts=tuple(doubts),
+            unread=tuple(unread),
+            read=tuple(read),
         )
 
     def _parts(self, paths: list[str], given: Mapping[str, bytes]) -> Iterable[Part]:
@@ -252,6 +270,7 @@ class Linter:
         found: list[Raw] = []
         read_as: list[str] = []
         linted_against: dict[str, None] = {}
+        doubts: dict[str, None] = {}
         unread: list[Unread] = []
         read: list[str] = []
         contents: dict[str, bytes] = {}
@@ -272,13 +291,14 @@ class Linter:
                 if sites or content.text is not None:
                     choice = self.contract(path)
                     linted_against[f"megatron-core {choice.contract.version}: {choice.reason}"] = None
+                    doubts.update(dict.fromkeys(choice.doubts))
                 for home in {raw.finding.span.path for raw in raws if raw.finding.fix is not None}:
                     own = self._linted
                     document = own if own is not None and own.path == home else self._reader.document(home)
                     _note(contents, home, document.content)
             found.extend(raws[:_MOST_FINDINGS])
             found.extend(Raw(path, problem.span, problem) for problem in problems)
-        return Part(found, count, list(linted_against), read_as, unread, read, contents)
+        return Part(found, count, list(linted_against), list(doubts), read_as, unread, read, contents)
 
     def _examine(self, path: str, data: bytes | None, found: list[Raw]) -> Content:
         """Append to ``found`` what there is to find in a file."""
@@ -299,6 +319,12 @@ class Linter:
             found.extend(Raw(site.file, site.anchor, finding) for finding in findings)
             if len(found) > _MOST_FINDINGS:
                 raise TooMuch(f"has more than {_MOST_FINDINGS:,} mistakes")
+        if self._predicts and options.gpu_memory:
+            from . import memory
+
+            if options.wants(memory.RULE, path):
+                for site in content.as_written:
+                    found.extend(Raw(site.file, site.anchor, finding) for finding in memory.check(site, options))
         return content
 
 
@@ -326,7 +352,7 @@ def _note(contents: dict[str, bytes], path: str, content: bytes) -> None:
 
 
 def _concerns_us(data: bytes) -> bool:
-    """Whether a broken file is any concern of ours; a template that is yet to become YAML is none."""
+    """Whether a broken file is to be reported: not a template that is yet to become YAML."""
     return re.search(keys.MEANT, data) is not None and not _is_template(data)
 
 

@@ -93,7 +93,7 @@ def fitted(fix: Fix, lines: list[str]) -> Fix | None:
 
 
 def _rewrite(wanted: Rewrite, lines: list[str]) -> Rewrite | None:
-    """What takes the place of the edits for whatever kind of file in one of Python; None where they do for it, too."""
+    """What takes the place of the edits in a Python file; None where they do for it, too."""
     if kind_of(wanted.span.path) != "python":
         return None
     from ..sources.python.rewriting import deletion
@@ -128,7 +128,7 @@ def fixed(
     unsafe: bool,
     failed: Callable[[str, Exception], None] = lambda path, error: None,
 ) -> dict[str, tuple[bytes, int]]:
-    """What the files would be with the findings put right.
+    """The content of the files with the findings fixed.
 
     Args:
         diagnostics: the findings, with their fixes.

@@ -1,4 +1,4 @@
-"""Whether a file with fixes is still what it was, but for what they put right."""
+"""Whether a file with fixes is still what it was, but for what they change."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def is_sound(path: str, before: str, after: str, fixed: Sequence[Diagnostic]) ->
     """Whether fixes did no more than their rules promise.
 
     YAML must have the same values everywhere else, whatever refers to what. Python must have the same tree but for what
-    is rewritten, which must be what its rule promises, and for text that is replaced within strings. A script must have
-    as many lines as before, or fewer where suppressions went.
+    is rewritten, which must be what its rule promises, and for text that is replaced within strings or as a keyword's
+    name. A script must have as many lines as before, or fewer where suppressions went.
 
     Args:
         path: the file.

@@ -91,7 +91,8 @@ class OpenDocuments:
         if found and self._linter is not None:
             try:
                 paths = [path for path in self._texts if self._linted[path].found]
-                report = Reporter(self._options, self._contracts).report(found, paths, self._texts)
+                reporter = Reporter(self._options, self._contracts, in_each_file=True)
+                report = reporter.report(found, paths, self._texts)
             except (UsageError, UnknownRelease) as error:
                 self.complaint = str(error)
             else:

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 from ..lint_rules.registry import RULES
 from ..schemas.reading import read
 from ..sources.dialects import NAMES as DIALECTS
-from ..sources.errors import UsageError
+from ..sources.errors import UsageError, shown
 from ..sources.projects import upwards
 from ..sources.suggest import nearest
 from ..sources.text import reason_of
+from .output import FORMATS
 
 
 class Options(NamedTuple):
@@ -44,10 +45,16 @@ class Options(NamedTuple):
     facts: tuple[tuple[str, Any], ...] = ()
     #: A Hugging Face config.json, or the folder it is in.
     model: str = ""
+    #: Bytes that a GPU has, as ``80GB``: a recipe that takes more is reported.
+    gpu_memory: str = ""
     #: A file that lists findings which are known and not to be reported.
     baseline: str = ""
     #: The folder of the configuration file, to which its globs are relative.
     root: str = ""
+    #: That file; empty where there is none.
+    file: str = ""
+    #: What decides about the run and not about findings, by the keys of the configuration file.
+    run: tuple[tuple[str, Any], ...] = ()
 
     def wants(self, code: str, path: str) -> bool:
         """Whether findings of the rule ``code`` in the file ``path`` are to be shown."""
@@ -65,15 +72,27 @@ class Options(NamedTuple):
         return True
 
 
+#: Where a folder's configuration may be, the first that is there.
+CONFIGURATION_FILES = ("recompute-lint.toml", ".recompute-lint.toml", "pyproject.toml")
+
 #: A configuration file that is larger than this is something else.
 _MAX_BYTES = 2**20
 
 #: What a configuration file may hold, by its key, and how each value is read.
 _LISTS = ("select", "extend-select", "ignore")
 _NAMES = ("exclude", "extend-recompute-keys", "extend-validators")
-_STRINGS = ("mcore", "dialect", "te", "model", "baseline")
+_STRINGS = ("mcore", "dialect", "te", "model", "baseline", "gpu-memory")
 _SWITCHES = ("parameter-defaults",)
-KEYS = (*_LISTS, *_NAMES, *_STRINGS, *_SWITCHES, "facts", "per-file-ignores")
+#: What decides about the run, and what each key may be. The configuration of the folder that is worked in counts.
+RUN: dict[str, tuple[Any, ...]] = {
+    "output-format": FORMATS,
+    "min-severity": ("warning", "error"),
+    "fail-on": ("warning", "error", "never"),
+    "color": ("auto", "always", "never"),
+    "fix": (False, True),
+    "unsafe-fixes": (False, True),
+}
+KEYS = (*_LISTS, *_NAMES, *_STRINGS, *_SWITCHES, "facts", "per-file-ignores", *RUN)
 
 
 def codes(values: Any, where: str) -> tuple[str, ...]:
@@ -90,8 +109,8 @@ def codes(values: Any, where: str) -> tuple[str, ...]:
             code = "RCL"
         if not isinstance(code, str) or not code or not any(known.startswith(code) for known in RULES):
             close = nearest(str(value), [*RULES, *names])
-            hint = f"; did you mean {close}?" if close else "; 'recompute-lint explain' lists the rules"
-            raise UsageError(f"{where}: {value!r} is not a rule's code, the beginning of one, or a name{hint}")
+            hint = f"; did you mean {close}?" if close else "; recompute-lint explain lists the rules"
+            raise UsageError(f"{where}: {shown(value)} is not a rule's code, the beginning of one, or a name{hint}")
         found.append(code)
     return tuple(found)
 
@@ -105,7 +124,7 @@ def dialect(value: str, where: str) -> str:
     if value and value not in DIALECTS:
         close = nearest(value, DIALECTS)
         hint = f"did you mean {close}?" if close else f"known are {', '.join(DIALECTS)}"
-        raise UsageError(f"{where}: {value!r} is not a dialect; {hint}")
+        raise UsageError(f"{where}: {shown(value)} is not a dialect; {hint}")
     return value
 
 
@@ -118,7 +137,7 @@ def release(value: str, where: str) -> str:
     import re
 
     if not re.fullmatch(r"v?\d+(?:\.\d+)*(?:[-_.]?(?:a|b|rc|post|dev)\.?\d*)*(?:\+[\w.]+)?", value):
-        raise UsageError(f"{where}: {value!r} is not a version; write one such as 2.6.0")
+        raise UsageError(f"{where}: {shown(value)} is not a version; write one such as 2.6.0")
     return value
 
 
@@ -173,13 +192,32 @@ class Configurations:
 
 
 def _in_folder(folder: str) -> Options | None:
-    for name in ("recompute-lint.toml", ".recompute-lint.toml", "pyproject.toml"):
+    for name in CONFIGURATION_FILES:
         path = os.path.join(folder, name)
         if os.path.isfile(path):
             options = _read(path)
             if options is not None:
                 return options
     return None
+
+
+#: Units of :func:`size`; none is the first.
+_UNITS = {"": 10**9, "GB": 10**9, "GIB": 2**30, "MB": 10**6, "MIB": 2**20, "TB": 10**12, "G": 10**9}
+
+
+def size(value: str, where: str) -> int:
+    """The bytes that ``80GB`` or ``79.6GiB`` stand for.
+
+    Raises:
+        UsageError: it is no size.
+    """
+    import re
+
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([A-Za-z]*)", value.strip())
+    unit = _UNITS.get(match[2].upper()) if match else None
+    if match is None or unit is None:
+        raise UsageError(f"{where}: {shown(value)} is not a size; write 80GB or 79.6GiB")
+    return int(float(match[1]) * unit)
 
 
 def _read_named(path: str) -> Options:
@@ -251,29 +289,36 @@ def from_table(table: dict[str, Any], path: str) -> Options:
         UsageError: a key is unknown, or a value of the wrong kind.
         UnknownRelease: there is no contract for the release that is asked for.
     """
-    values: dict[str, Any] = {"root": os.path.dirname(os.path.abspath(path))}
+    values: dict[str, Any] = {"root": os.path.dirname(os.path.abspath(path)), "file": path}
     for key, value in table.items():
         if key not in KEYS:
             close = nearest(key, KEYS)
             if key == "tool" and isinstance(value, dict):
                 raise UsageError(
-                    f"{path}: unknown key 'tool': only pyproject.toml has [tool.recompute-lint]; "
+                    f"{path}: unknown key tool: only pyproject.toml has [tool.recompute-lint]; "
                     "write its keys at the top here"
                 )
-            raise UsageError(f"{path}: unknown key {key!r}" + (f"; did you mean {close!r}?" if close else ""))
+            raise UsageError(f"{path}: unknown key {key}" + (f"; did you mean {close}?" if close else ""))
         where = f"{path}: {key}"
         if key in _STRINGS:
             if not isinstance(value, str):
                 raise UsageError(f"{where} must be a string")
             checked = {"dialect": dialect, "te": release}.get(key)
-            values[key] = checked(value, where) if checked is not None and value else value
+            values[key.replace("-", "_")] = checked(value, where) if checked is not None and value else value
+            if key == "gpu-memory" and value:
+                size(value, where)
             if key == "mcore":
                 values["mcore_by"] = os.path.basename(path)
             if (key in ("model", "baseline") and value) or (
                 key == "mcore" and value and os.path.isdir(os.path.join(values["root"], value))
             ):
                 values[key] = os.path.join(values["root"], value)
-            _check_named(key, values[key], where)
+            _check_named(key, values[key.replace("-", "_")], where)
+        elif key in RUN:
+            if type(value) is not type(RUN[key][0]) or value not in RUN[key]:
+                words = " or ".join(str(word).lower() if word in (True, False) else shown(word) for word in RUN[key])
+                raise UsageError(f"{where} must be {words}")
+            values["run"] = (*values.get("run", ()), (key, value))
         elif key in _SWITCHES:
             if not isinstance(value, bool):
                 raise UsageError(f"{where} must be true or false")

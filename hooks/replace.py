@@ -84,7 +84,7 @@ def replace(path: str, expected: bytes, content: bytes) -> None:
 
 
 def write(path: str, content: bytes) -> None:
-    """Write a file of our own, whatever it was before; a reader sees the old content or the new.
+    """Write a file of our own over any content that it had; a reader sees the old content or the new.
 
     What is no regular file (``/dev/stdout``) is written to.
 
@@ -252,7 +252,7 @@ def _lock(descriptor: int) -> None:
 
 @contextlib.contextmanager
 def _lease(source: int) -> Iterator[bool]:
-    """Hold back whoever opens the file to write, where that can be done; tells whether it is.
+    """Hold back others that open the file to write, where that can be done; tells whether it is.
 
     Raises:
         Changed: somebody has it open to write already.

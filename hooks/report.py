@@ -35,6 +35,8 @@ class Report(NamedTuple):
     read: tuple[str, ...] = ()
     #: The releases that files were linted against, each with where it is from, in order of first use.
     linted_against: tuple[str, ...] = ()
+    #: What speaks against these: another release is installed than is pinned, or a pin names one that is not known.
+    doubts: tuple[str, ...] = ()
     #: The texts of the files that diagnostics are in, by path.
     lines: Mapping[str, list[str]] = MappingProxyType({})
     #: How many findings a baseline lists, which are not among the diagnostics.
@@ -43,6 +45,8 @@ class Report(NamedTuple):
     stale: tuple[str, ...] = ()
     #: By path, the bytes of the files as they were linted; those at least that fixes are for.
     contents: Mapping[str, bytes] = MappingProxyType({})
+    #: What is known of memory and speed, as Markdown.
+    evidence: str = ""
 
     @property
     def ok(self) -> bool:
@@ -60,11 +64,13 @@ class Reporter:
     Args:
         configurations: the options for each file.
         contracts: what each file is linted against.
+        in_each_file: see :func:`.diagnostics.place`.
     """
 
-    def __init__(self, configurations: Configurations, contracts: Contracts) -> None:
+    def __init__(self, configurations: Configurations, contracts: Contracts, *, in_each_file: bool = False) -> None:
         self._configurations = configurations
         self._contracts = contracts
+        self._in_each_file = in_each_file
         self._contents: dict[str, bytes] = {}
         self._suppressions_of: dict[str, Suppressions] = {}
         self._lines: dict[str, list[str]] = {}
@@ -111,10 +117,15 @@ class Reporter:
         """What of the findings is wanted and not silenced, placed; without the fixes that do not fit the text."""
         return [
             diagnostic if diagnostic.fix is None else self._with_fitting_fix(diagnostic)
-            for diagnostic in place(found, linted)
-            if self._wants(diagnostic.code, diagnostic.span.path)
-            and not self._is_silenced(diagnostic.code, diagnostic.span)
+            for diagnostic in place(found, linted, self._is_shown, in_each_file=self._in_each_file)
         ]
+
+    def _is_shown(self, diagnostic: Diagnostic) -> bool:
+        """Whether a finding is wanted where it is shown, and silenced neither there nor where the mistake is."""
+        places = {diagnostic.span, diagnostic.home or diagnostic.span}
+        return self._wants(diagnostic.code, diagnostic.span.path) and not any(
+            self._is_silenced(diagnostic.code, place) for place in places
+        )
 
     def _with_fitting_fix(self, diagnostic: Diagnostic) -> Diagnostic:
         from .fix import fitted

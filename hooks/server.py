@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -23,15 +24,18 @@ from pygls.workspace import PositionCodec, TextDocument
 from .. import __version__  # pyrefly: ignore[missing-module-attribute]  # the package is mapped from folders
 from ..schemas import store
 from ..sources.files import kind_of
-from ..sources.model import Fix, Span
-from ..sources.text import split_lines
+from ..sources.model import Finding, Fix, Site, Span
+from ..sources.text import read_bytes, split_lines
 from ..sources.visible import visible
 from .describe import as_data, as_text
 from .diagnostics import Diagnostic
+from .editing import about, about_rule, links, offers, word_at
 from .fix import fixed, resolved
+from .home import page_of
 from .open_documents import OpenDocuments
 from .options import Configurations, UsageError
 from .output.visible import shown
+from .silence import suppression
 
 _NAME = "recompute-lint"
 _SEVERITIES = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
@@ -93,6 +97,20 @@ def make(configurations: Callable[[], Configurations]) -> LanguageServer:
     def code_actions(params: types.CodeActionParams) -> list[types.CodeAction]:
         return list(session.code_actions(params))
 
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_LINK)
+    def document_links(params: types.DocumentLinkParams) -> list[types.DocumentLink]:
+        return list(session.links(params.text_document.uri))
+
+    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
+    def definition(params: types.DefinitionParams) -> types.Location | None:
+        return session.definition(params)
+
+    triggers = types.CompletionOptions(trigger_characters=["[", ",", " ", ":"])
+
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION, triggers)
+    def completion(params: types.CompletionParams) -> list[types.CompletionItem]:
+        return list(session.completions(params))
+
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def hover(params: types.HoverParams) -> types.Hover | None:
         return session.hover(params)
@@ -126,10 +144,16 @@ class _Session:
         """The open documents that are ours to read, by path."""
         found = {}
         for document in self._server.workspace.text_documents.values():  # whose keys are not as the client has them
-            path = _path(document.uri)
+            path = _path(document.uri, document.language_id or "")
             if kind_of(path):
                 found[path] = document
         return found
+
+    def _document(self, uri: str) -> tuple[str, TextDocument] | None:
+        """An open document that is ours to read, with its path; None for another."""
+        path = _path(uri)
+        pairs = self._documents().items()
+        return next(((own, one) for own, one in pairs if one.uri == uri or (path and own == path)), None)
 
     def watch(self) -> None:
         """Ask the editor to tell of files that change outside of it: by a checkout, or another program."""
@@ -199,6 +223,9 @@ class _Session:
         return self._codec.range_to_client_units(lines, types.Range(start, end))
 
     def _diagnostic(self, diagnostic: Diagnostic, lines: list[str]) -> types.Diagnostic:
+        page = page_of(diagnostic.code)
+        places = [(self._location(one.span), one.message) for one in diagnostic.related]
+        related = [types.DiagnosticRelatedInformation(place, words) for place, words in places if place]
         diagnostic = shown(diagnostic)
         further = [f"note: {diagnostic.note}"] if diagnostic.note else []
         if diagnostic.help:
@@ -208,16 +235,29 @@ class _Session:
             message="\n".join([diagnostic.message, *further]),
             severity=_SEVERITIES[diagnostic.severity],
             code=diagnostic.code,
+            code_description=types.CodeDescription(page) if page else None,
             source=_NAME,
+            related_information=related or None,
         )
+
+    def _location(self, span: Span) -> types.Location | None:
+        """A place in another file, or in this one; None where the file cannot be read."""
+        documents = self._documents()
+        if span.path in documents:
+            document = documents[span.path]
+            return types.Location(document.uri, self._range(span, split_lines(document.source)))
+        uri, content = uris.from_fs_path(os.path.abspath(span.path)), read_bytes(span.path)
+        if uri is None or isinstance(content, Finding):
+            return None
+        return types.Location(uri, self._range(span, split_lines(content.decode("utf-8", "replace"))))
 
     def code_actions(self, params: types.CodeActionParams) -> Iterator[types.CodeAction]:
         """A quick fix for each finding in the range that has one, and one for all that are safe."""
         uri = params.text_document.uri
-        path = _path(uri)
-        if path not in self._documents():
+        found = self._document(uri)
+        if found is None:
             return
-        source = self._documents()[path].source
+        path, source = found[0], found[1].source
         lines = split_lines(source)
         if self._waiting is not None:
             self._publish()
@@ -236,6 +276,8 @@ class _Session:
                     is_preferred=fix.safe,
                     edit=self._edit(uri, fix, lines),
                 )
+        if _wants(params, types.CodeActionKind.QuickFix.value):
+            yield from self._suppressions(uri, path, lines, params.range)
         if _wants(params, _FIX_ALL):
             text = source.encode("utf-8", "surrogatepass")
             for content, _ in fixed(findings, {path: text}, unsafe=False).values():
@@ -244,35 +286,135 @@ class _Session:
                 edit = types.WorkspaceEdit(changes={uri: [new]})
                 yield types.CodeAction(title="Fix all that can be fixed safely", kind=_FIX_ALL, edit=edit)
 
+    def _suppressions(self, uri: str, path: str, lines: list[str], where: types.Range) -> Iterator[types.CodeAction]:
+        """For each finding in a range, an action that writes the comment which silences it, if one can stand there."""
+        offered: set[tuple[str, int]] = set()
+        for diagnostic in self._found.get(path, ()):
+            sent = self._diagnostic(diagnostic, lines)
+            line = diagnostic.span.line
+            if (diagnostic.code, line) in offered or not _touch(sent.range, where):
+                continue
+            offered.add((diagnostic.code, line))
+            new = suppression(path, "\n".join(lines), line, diagnostic.code)
+            if new is not None:
+                whole = Span(path, line, 1, line, len(lines[line - 1]) + 1)
+                edit = types.TextEdit(self._range(whole, lines), new)
+                yield types.CodeAction(
+                    title=f"Suppress {diagnostic.code} on this line",
+                    kind=types.CodeActionKind.QuickFix,
+                    diagnostics=[sent],
+                    edit=types.WorkspaceEdit(changes={uri: [edit]}),
+                )
+
     def _edit(self, uri: str, fix: Fix, lines: list[str]) -> types.WorkspaceEdit:
         edits = [types.TextEdit(self._range(edit.span, lines), edit.text) for edit in fix.edits]
         return types.WorkspaceEdit(changes={uri: edits})
 
     def hover(self, params: types.HoverParams) -> types.Hover | None:
-        """The effective settings of the site that the setting under the cursor belongs to."""
-        path = _path(params.text_document.uri)
-        if path not in self._documents():
+        """What the word under the cursor means, what is found there, and what is in effect at its site."""
+        place = self._place(params)
+        if place is None:
             return None
-        text = self._documents()[path].source
-        place = self._codec.position_from_client_units(split_lines(text), params.position)
-        line, column = place.line + 1, place.character + 1
+        path, text, line, column = place
+        lines = split_lines(text)
+        parts = [about_rule(one.code) for one in self._found.get(path, ()) if _holds(one.span, line, column)]
+        shown_at = None
         try:
             linter = self._open.linter()
-            sites = linter.sites(path, text.encode("utf-8", "surrogatepass"))[0]
-            for site in sites:
+            meant = about(word_at(text, line, column), linter.contract(path).contract)
+            parts = [*([meant] if meant else []), *parts]
+            for site in linter.sites(path, text.encode("utf-8", "surrogatepass"))[0]:
                 spans = [setting.whole for setting in site.settings.values() if setting.span.path == path]
                 here = next((span for span in spans if _holds(span, line, column)), None)
                 if here is not None:
                     words = as_text(as_data(site, linter.contract(path).contract, {})).replace("`", "'")
-                    content = types.MarkupContent(types.MarkupKind.Markdown, f"```text\n{words}```")
-                    return types.Hover(content, self._range(here, split_lines(text)))
+                    parts.append(f"```text\n{words}```")
+                    shown_at = self._range(here, lines)
+                    break
         except (UsageError, store.UnknownRelease):
             return None
+        if not parts:
+            return None
+        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n".join(dict.fromkeys(parts))), shown_at)
+
+    def _place(self, params: types.TextDocumentPositionParams) -> tuple[str, str, int, int] | None:
+        """The path, the text, the line and the column that a request is about; None where it is none of ours."""
+        found = self._document(params.text_document.uri)
+        if found is None:
+            return None
+        text = found[1].source
+        place = self._codec.position_from_client_units(split_lines(text), params.position)
+        return found[0], text, place.line + 1, place.character + 1
+
+    def links(self, uri: str) -> Iterator[types.DocumentLink]:
+        """The places in a document that name its parents."""
+        found = self._document(uri)
+        if found is None:
+            return
+        path, text = found[0], found[1].source
+        for one in links(path, text, self._read(path, text)[1]):
+            target = uris.from_fs_path(os.path.abspath(one.target))
+            yield types.DocumentLink(self._range(one.span, split_lines(text)), target=target)
+
+    def _read(self, path: str, text: str) -> tuple[list[Site], frozenset[str]]:
+        """The sites of a document, and the files that it inherits from."""
+        try:
+            linter = self._open.linter()
+            return linter.sites(path, text.encode("utf-8", "surrogatepass"))[0], linter.named()
+        except (UsageError, store.UnknownRelease):
+            return [], frozenset()
+
+    def definition(self, params: types.DefinitionParams) -> types.Location | None:
+        """The parent that is named under the cursor, or the inherited setting that the one under it replaces."""
+        place = self._place(params)
+        if place is None:
+            return None
+        path, text, line, column = place
+        sites, parents = self._read(path, text)
+        for one in links(path, text, parents):
+            if _holds(one.span, line, column):
+                return self._location(Span(one.target, 1, 1, 1, 1))
+        for setting in (setting for site in sites for setting in site.settings.values()):
+            if setting.replaces and setting.span.path == path and _holds(setting.whole, line, column):
+                return self._location(setting.replaces.key)
         return None
 
+    def completions(self, params: types.CompletionParams) -> Iterator[types.CompletionItem]:
+        """Modules, and the values of a field, each with what it means."""
+        place = self._place(params)
+        if place is None:
+            return
+        path, text, line, column = place
+        try:
+            contract = self._open.linter().contract(path).contract
+        except (UsageError, store.UnknownRelease):
+            return
+        for offer in offers(text, line, column, contract):
+            yield types.CompletionItem(
+                offer.text,
+                kind=types.CompletionItemKind.EnumMember,
+                detail=offer.summary,
+                documentation=types.MarkupContent(types.MarkupKind.Markdown, offer.page),
+            )
 
-def _path(uri: str) -> str:
-    """The file that a URI names; empty for what is none yet."""
+
+#: What the name of a document that is no file yet ends with, by the editor's word for its language.
+_ENDINGS = {
+    "json": ".json",
+    "makefile": ".mk",
+    "python": ".py",
+    "shellscript": ".sh",
+    "sh": ".sh",
+    "toml": ".toml",
+    "yaml": ".yaml",
+}
+
+
+def _path(uri: str, language: str = "") -> str:
+    """The file that a URI names; for what is none yet, a name in the current folder, if its language is one of ours."""
+    if uri.startswith("untitled:"):
+        name = re.sub(r"\W", "_", uri.removeprefix("untitled:"))
+        return f"{name}{_ENDINGS[language]}" if language in _ENDINGS else ""
     path = uris.to_fs_path(uri)
     return os.path.normpath(path) if path else ""
 

@@ -10,7 +10,7 @@ from ..schemas import store
 from ..schemas.detect import CONFIG
 from ..schemas.field_types import expected, field_types
 from ..sources import facts
-from ..sources.errors import UsageError
+from ..sources.errors import UsageError, shown
 from ..sources.keys import RECOMPUTE_KEYS
 from ..sources.suggest import nearest
 
@@ -41,7 +41,7 @@ def check_facts(stated: Iterable[tuple[str, Any]], where: str, *, others: bool =
         if name in OF_A_RUN and not (isinstance(value, int) and not isinstance(value, bool)):
             wanted = "a whole number"
         if wanted:
-            raise UsageError(f"{where}: {name} must be {wanted}, not {value!r}")
+            raise UsageError(f"{where}: {name} must be {wanted}, not {shown(value)}")
 
 
 def check_release(requested: str, by: str) -> None:
@@ -50,7 +50,7 @@ def check_release(requested: str, by: str) -> None:
     Raises:
         UsageError, store.UnknownRelease: it is neither a release known, nor ``installed``, nor a source tree.
     """
-    if requested in ("", "installed") or store.released(requested) is not None:
+    if requested in ("", "installed") or store.released(requested) or store.newest_in(requested):
         return
     if os.path.isdir(requested):
         above = (requested, os.path.join(requested, ".."), os.path.join(requested, "..", ".."))

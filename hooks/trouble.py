@@ -1,4 +1,4 @@
-"""What to say of a file that a reader, a rule or a fix cannot cope with, whatever the reason: one diagnostic.
+"""The one diagnostic for a file that a reader, a rule or a fix fails on, for any reason.
 
 The run goes on with the other files. Mistakes of ours are said to be ours.
 """

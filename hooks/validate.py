@@ -17,7 +17,7 @@ from ..lint_rules import registry
 from ..lint_rules.check import check
 from ..schemas.choose import Choice, choose, importable
 from ..schemas.contract import Contract
-from ..sources.errors import UsageError
+from ..sources.errors import UsageError, shown
 from ..sources.keys import FIELDS
 from ..sources.model import UNKNOWN, Setting, Site, Span
 from .options import codes, release
@@ -106,7 +106,7 @@ def findings(
     contract = _choice(mcore).contract
     site = _site(config, contract, partial=partial)
     if isinstance(ignore, str):
-        raise UsageError(f"ignore: must be a list of codes, such as [{ignore!r}]")
+        raise UsageError(f"ignore: must be a list of codes, such as [{shown(ignore)}]")
     ignored = codes(ignore, "ignore") if ignore else ()
     return [
         ConfigFinding(
@@ -201,7 +201,7 @@ def _plain(value: Any) -> Any:
 
 
 def _is_default(name: str, value: Any, values: Mapping[str, Any], contract: Contract) -> bool:
-    """Whether nobody has set an attribute: it has the default, or what ``__post_init__`` makes of that.
+    """Whether an attribute is unset: it has the default, or what ``__post_init__`` makes of that.
 
     ``__post_init__`` replaces a ``recompute_modules`` that is None by ``["core_attn"]``, whatever the granularity
     (``megatron/core/transformer/transformer_config.py#L1193`` in 0.16.1).

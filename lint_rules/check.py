@@ -47,18 +47,18 @@ def _findings(site: Site, contract: Contract, te: str | None) -> Iterator[Findin
     wrong_types = [finding for rule in _on("type") for finding in rule.check(site, contract)]
     yield from wrong_types
     yield from site.rejected
-    judged = {setting.name for finding in wrong_types for setting in finding.involved}
-    judged.update(finding.involved[0].name for finding in site.rejected)
+    reported = {setting.name for finding in wrong_types for setting in finding.involved}
+    reported.update(finding.involved[0].name for finding in site.rejected)
     parser = store.parser(site.parser)
-    for guard in parser.violations(_known(site, parser, judged)):
-        if guard.field not in judged:  # a parser stops at the first
-            judged.add(guard.field)
+    for guard in parser.violations(_known(site, parser, reported)):
+        if guard.field not in reported:  # a parser stops at the first
+            reported.add(guard.field)
             yield from registry.load(guard.rule).report(site, guard, parser)
-    for guard in _violations(site, contract, judged, te):
+    for guard in _violations(site, contract, reported, te):
         yield from registry.load(guard.rule).report(site, guard, contract)
     of_rules = (finding for rule in _on("site") for finding in rule.check(site, contract))
     for finding in (*site.ignored, *of_rules):
-        if not any(setting.name in judged for setting in finding.involved):
+        if not any(setting.name in reported for setting in finding.involved):
             yield finding
 
 
@@ -92,35 +92,37 @@ def instance_of(site: Site, contract: Contract) -> dict[str, Any]:
     return with_defaults(site, contract).known()
 
 
-def _known(site: Site, contract: Contract, judged: set[str]) -> dict[str, Any]:
+def _known(site: Site, contract: Contract, reported: set[str]) -> dict[str, Any]:
     """:func:`instance_of`, without the fields that have a finding already."""
     known = instance_of(site, contract)
-    for name in judged:
+    for name in reported:
         known.pop(name, None)
     return known
 
 
-def _violations(site: Site, contract: Contract, judged: set[str], te: str | None) -> list[Guard]:
-    instance = _known(site, contract, judged)
+def _violations(site: Site, contract: Contract, reported: set[str], te: str | None) -> list[Guard]:
+    instance = _known(site, contract, reported)
     guards = [guard for guard in contract.violations(instance) if not guard.requires or _fails(guard.requires, te)]
     if contract.stands_in:
         guards = [guard for guard in guards if _is_rejected_by_all(guard, instance)]
-    guards.extend(_with_unknown_fields(site, contract, instance, judged))
+    guards.extend(_with_unknown_fields(site, contract, instance, reported))
     # after a wrong value, other guards on the same field are not reported: the value is wrong once
     of_value = {rule.name for rule in registry.running_on("value")}
     bad = {guard.field for guard in guards if guard.rule in of_value}
     kept = [guard for guard in guards if guard.rule in of_value or bad.isdisjoint(guard.fields)]
-    if bad - judged:
+    if bad - reported:
         # what remains wrong when the wrong values count as unknown
-        kept.extend(guard for guard in _violations(site, contract, judged | bad, te) if guard not in kept)
+        kept.extend(guard for guard in _violations(site, contract, reported | bad, te) if guard not in kept)
     return kept
 
 
-def _with_unknown_fields(site: Site, contract: Contract, instance: dict[str, Any], judged: set[str]) -> Iterator[Guard]:
-    """The guards that reject an unknown name whatever the unknown granularity, or the rest of the list, may be."""
+def _with_unknown_fields(
+    site: Site, contract: Contract, instance: dict[str, Any], reported: set[str]
+) -> Iterator[Guard]:
+    """The guards that reject an unknown name for any value of the unknown granularity and any rest of the list."""
     known = "recompute_granularity" in instance
     modules = site.effective.get("recompute_modules")
-    open_list = isinstance(modules, list) and (not known or UNKNOWN in modules) and "recompute_modules" not in judged
+    open_list = isinstance(modules, list) and (not known or UNKNOWN in modules) and "recompute_modules" not in reported
     if open_list and instance.get("recompute_granularity", "selective") == "selective":
         names = [name for name in modules if name is not UNKNOWN]
         assumed = {**instance, "recompute_granularity": "selective", "recompute_modules": names}

@@ -36,8 +36,13 @@ def link(contract: Contract, source: str) -> str:
     """
     if contract.version not in store.index()["releases"]:
         return source
-    tag = _TAGS.get(contract.version, contract.version)
+    tag = tagged(contract.version)
     return f"{_MEGATRON}/core_v{tag}/{source}" if tag else source
+
+
+def tagged(release: str) -> str:
+    """The release whose tag a release's links go to; empty where there is none."""
+    return _TAGS.get(release, release)
 
 
 def linked(text: str, contract: Contract) -> str:

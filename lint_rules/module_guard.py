@@ -28,9 +28,11 @@ def findings(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
     if setting and isinstance(value, list):
         places = [(name, item_span(setting, index)) for index, name in enumerate(value) if name in guard.items]
     if not places:
-        old = site.origin("moe_layer_recompute") if instance.get("moe_layer_recompute") else None
+        old = (
+            site.origin("moe_layer_recompute") if "moe" in guard.items and instance.get("moe_layer_recompute") else None
+        )
         cause = old or site.origin("recompute_granularity")
-        name = "moe" if old and "moe" in guard.items else guard.items[0]  # else core_attn, which is the default
+        name = "moe" if old else guard.items[0]  # core_attn, which is the default
         places = [(name, cause.span if cause else site.anchor)]
     for name, span in places:
         message = f'"{name}" cannot be recomputed' + (f" while {why}" if why else "")

@@ -10,7 +10,7 @@ from ..schemas import store
 from ..schemas.contract import Contract, Guard
 from . import registry
 from .finding import Example
-from .links import link
+from .links import linked
 
 
 def summary(code: str) -> str:
@@ -34,22 +34,66 @@ def fixable(code: str) -> bool:
     return any(example.fixed is not None for example in registry.load(code).INVALID)
 
 
+def sections(code: str) -> dict[str, str]:
+    """The parts of the rule's docstring by their headings; the first sentence by an empty one."""
+    found = {"": ""}
+    heading = ""
+    for line in _doc(code).splitlines():
+        if line and not line.startswith(" "):
+            heading = line if found[""] else ""
+            found[heading] = "" if heading else line
+        elif heading:
+            found[heading] += f"{line[4:]}\n"
+    return {name: text.strip("\n") for name, text in found.items()}
+
+
+def markdown(code: str) -> str:
+    """The page as Markdown, with headings and code blocks."""
+    rule, module = registry.RULES[code], registry.load(code)
+    rows = [f"# {rule.name} ({code})", summary(code)]
+    for heading, text in sections(code).items():
+        if heading:
+            rows.append(f"## {heading}\n\n{text}")
+    if sources(code):
+        told = f"Such checks exist since megatron-core {since(code)}.\n\n" if since(code) else ""
+        links = "\n".join(f"* <{place}>" for place in sources(code))
+        rows.append(f"## Source\n\n{told}{links}")
+    rows.append("## Silence\n\n" + textwrap.dedent(_silence(code).partition("\n")[2]))
+    for title, examples in (("Example", module.INVALID[:2]), ("Fine", module.VALID[:1])):
+        for example in examples:
+            head, _, text = _example(title, example).partition("\n")
+            rows.append(f"## {head}\n\n{text}")
+    return "\n\n".join(rows) + "\n"
+
+
 def _doc(code: str) -> str:
     """The docstring, with code in single backticks as Markdown and terminals have it."""
     return re.sub(r"``([^`]+)``", r"`\1`", inspect.cleandoc(registry.load(code).__doc__ or ""))
 
 
+def sources(code: str) -> list[str]:
+    """Links to what the rule is about: checks or fields of the newest Megatron-Core, or what the module cites."""
+    newest, module = store.load(store.releases()[-1]), registry.load(code)
+    checks = [guard.source for guard in _guards(code, newest)]
+    fields = [place for place in map(newest.source_of, getattr(module, "FIELDS", ())) if place]
+    cited = module.cited() if hasattr(module, "cited") else ()
+    return list(dict.fromkeys(linked(place, newest) for place in checks or [*cited, *fields]))
+
+
+def since(code: str) -> str | None:
+    """The first release with a check that the rule reports; None of a rule that reports none."""
+    newest = store.load(store.releases()[-1])
+    return _first(code) if _guards(code, newest) else None
+
+
 def _source(code: str) -> list[str]:
-    """Where the newest Megatron-Core has the checks, or the fields, that the rule is about; of checks, since when."""
-    first, newest = _first(code), store.load(store.releases()[-1])
-    rows = dict.fromkeys(link(newest, guard.source) for guard in _guards(code, newest))
-    since = f" (such checks exist since {first})"
-    if not rows:
-        fields = getattr(registry.load(code), "FIELDS", ())
-        rows, since = dict.fromkeys(link(newest, newest.source_of(field)) for field in fields), ""
+    rows, first = sources(code), since(code)
     if not rows:
         return []
-    return ["\n".join([f"Source\n    megatron-core {newest.version}{since}:", *(f"    {row}" for row in rows)])]
+    since_when = f" (such checks exist since {first})" if first else ""
+    of_release = all("/core_v" in row for row in rows)
+    told = [f"    megatron-core {store.releases()[-1]}{since_when}:"] if of_release else []
+    return ["\n".join(["Source", *told, *(f"    {row}" for row in rows)])]
 
 
 def _guards(code: str, contract: Contract) -> list[Guard]:
@@ -67,7 +111,8 @@ def _first(code: str) -> str | None:
 def _silence(code: str) -> str:
     return (
         f"Silence\n    `# noqa: {code}` or `# recompute-lint: disable={code}` at the end of the line;\n"
-        "    the latter on a line of its own at the top, for a file;\n"
+        f"    `# recompute-lint: disable-next-line={code}` on the line above it;\n"
+        f"    `disable={code}` on a line of its own at the top, for a file; further down, up to `enable={code}`;\n"
         f'    `ignore = ["{code}"]` in the configuration, for a project.'
     )
 

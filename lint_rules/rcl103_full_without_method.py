@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from ..schemas.contract import Contract, Guard
 from ..sources.model import Site
 from .finding import Example, Finding
-from .wording import called, from_guard
+from .wording import as_flags, called, from_guard
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
 
@@ -35,8 +35,9 @@ INVALID = (
 def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
     """The finding for the guard that asks for the method."""
     message = f'{called(site, "recompute_granularity")} is "full", but {called(site, "recompute_method")} is not set'
+    method, number = called(site, "recompute_method"), called(site, "recompute_num_layers")
     help = (
-        "add recompute_method: uniform (recomputes all layers, in chunks of recompute_num_layers) "
-        "or block (recomputes the first recompute_num_layers of each stage)"
+        f"add {method}: uniform (recomputes all layers, in chunks of {number}) "
+        f"or block (recomputes the first {number} of each stage)"
     )
-    yield from_guard(site, guard, contract, message, help=help)
+    yield from_guard(site, guard, contract, message, help=as_flags(help, site))

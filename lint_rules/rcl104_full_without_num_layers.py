@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from ..schemas.contract import Contract, Guard
 from ..sources.model import Site
 from .finding import Example, Finding
-from .wording import called, from_guard, involved, shown
+from .wording import as_flags, called, from_guard, involved, shown
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
 
@@ -29,14 +29,13 @@ INVALID = (
     Example(f"{_MODEL}recompute_granularity: full\nrecompute_method: block\nrecompute_num_layers: all\n", (6,)),
 )
 
-_HELP = "add recompute_num_layers: 1 or more (layers in a chunk for uniform, layers recomputed in each stage for block)"
-
 
 def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
     """The finding for the guard that asks for the number."""
     granularity, number = called(site, "recompute_granularity"), called(site, "recompute_num_layers")
     message = f'{granularity} is "full", but {number} is not set'
-    yield from_guard(site, guard, contract, message, help=_HELP)
+    help = f"add {number}: 1 or more (layers in a chunk for uniform, layers recomputed in each stage for block)"
+    yield from_guard(site, guard, contract, message, help=as_flags(help, site))
 
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from ..schemas.contract import Contract, Guard
 from ..sources.model import Site
 from .finding import Example, Finding
+from .remedies import full, key
 from .wording import called, from_guard, shown
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
@@ -35,7 +36,5 @@ def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
     else:
         name, granularity = called(site, "recompute_num_layers"), called(site, "recompute_granularity")
         message = f"{name} is {value}, but {granularity}: selective takes no number of layers"
-        help = f"delete {name}, or set {granularity}: full"
-        if site.effective.get("recompute_method") is None:
-            help += f" and add {called(site, 'recompute_method')}: uniform"
+        help = f"delete {key(site, 'recompute_num_layers')}, or {full(site)}"
     yield from_guard(site, guard, contract, message, help=help)

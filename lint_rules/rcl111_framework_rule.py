@@ -13,15 +13,22 @@ Use instead
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from ..schemas import store
 from ..schemas.contract import Contract, Guard
 from ..sources.model import Site
 from .finding import Example, Finding
-from .wording import at, involved
+from .remedies import full
+from .wording import as_flags, at, involved
 
 _RUN = "MODEL_ARGS:\n  --recompute-granularity: {}\n  --recompute-method: uniform\n"
+
+
+def cited() -> list[str]:
+    """The checks of the frameworks' argument parsers that are written down in schemas."""
+    return [guard.source for name in ("megatron-lm", "ms-swift") for guard in store.parser(name).guards]
+
 
 VALID = (
     Example(_RUN.format("full") + "  --recompute-num-layers: 1\n"),
@@ -42,17 +49,8 @@ INVALID = (
 def report(site: Site, guard: Guard, parser: Contract) -> Iterator[Finding]:
     """The finding for a check that ``schemas/recipes`` has of the framework's parser."""
     settings = involved(site, guard.fields)
-    help = guard.help
-    if help.endswith("recompute_granularity: full") and site.effective.get("recompute_num_layers") is None:
-        help = f"{help} and add recompute_num_layers: 1"
-    help = _FLAG.sub(_as_flag, help) if site.spelling == "-" else help
+    help = as_flags(guard.help, site)
+    to_full = as_flags("set recompute_granularity: full", site)
+    if help.endswith(to_full):
+        help = help.removesuffix(to_full) + full(site)
     yield Finding("RCL111", guard.message, at(site, guard.field), guard.source, help, settings)
-
-
-#: A key in a help line, with its value.
-_FLAG = re.compile(r"\b([a-z]+(?:_[a-z]+)+)\b(?:: (\w+))?")
-
-
-def _as_flag(match: re.Match[str]) -> str:
-    flag = f"--{match[1].replace('_', '-')}"
-    return f"{flag} {match[2]}" if match[2] else flag

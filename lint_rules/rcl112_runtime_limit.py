@@ -43,7 +43,7 @@ from .graph_capture import FIELDS as GRAPH_FIELDS
 from .graph_capture import captured
 from .pipeline_stages import Share, shares, whole
 from .remedies import assign, selective, without
-from .runtime_facts import Fact, fact
+from .runtime_facts import FACTS, Fact, fact
 from .wording import at, involved, item_span, shown
 
 _MODEL = "num_layers: 10\nhidden_size: 64\nnum_attention_heads: 4\n"
@@ -51,6 +51,12 @@ _UNIFORM = f"{_MODEL}recompute_granularity: full\nrecompute_method: uniform\n"
 _BLOCK = f"{_MODEL}recompute_granularity: full\nrecompute_method: block\n"
 _SELECTIVE = f"{_MODEL}recompute_granularity: selective\n"
 _GRAPHS = "hidden_dropout: 0.0\ncuda_graph_impl: transformer_engine\ncuda_graph_scope: [mlp]\n"
+
+
+def cited() -> list[str]:
+    """The files that the facts are from; lines differ from one release to another."""
+    return [row.source.partition("#")[0] for row in FACTS.values()]
+
 
 VALID = (
     Example(f"{_UNIFORM}recompute_num_layers: 5\n", options={"mcore": "0.16.1"}),

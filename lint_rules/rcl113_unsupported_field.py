@@ -21,6 +21,9 @@ from .finding import Example, Finding
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\nrecompute_granularity: selective\n"
 
+#: The fields whose declaration the page links to.
+FIELDS = tuple(names.FIELDS)
+
 VALID = (Example(f"{_MODEL}recompute_modules: [layernorm]\n", options={"mcore": "0.16.1"}),)
 INVALID = (Example(f"{_MODEL}recompute_modules: [layernorm]\n", (5,), options={"mcore": "0.11.0"}),)
 

@@ -14,7 +14,14 @@ Use instead
 
 from __future__ import annotations
 
+from ..schemas import store
 from .finding import Example
+
+
+def cited() -> list[str]:
+    """Where NeMo-RL reads its switch."""
+    return [store.parser("nemo-rl").schema["x-source"]]
+
 
 _OFF = "policy:\n  megatron_cfg:\n    activation_checkpointing: false\n"
 

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from ..schemas.contract import Contract
 from ..sources.keys import RECOMPUTE_KEYS
 from ..sources.model import UNKNOWN, Setting, Site
-from .finding import Edit, Example, Finding, Fix
-from .wording import shown
+from .finding import Example, Finding
+from .wording import deletion, shown
 
 #: At least this many other redundant keys make a repeated section.
 _RESTATED = 5
@@ -55,7 +55,7 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
             f"inherited from {inherited.path}:{inherited.line}",
             f"delete {setting.name}",
             (setting,),
-            _deletion(setting, site),
+            deletion(setting, site, safe=True),
         )
 
 
@@ -74,17 +74,3 @@ def _restates_section(site: Site, others: int) -> bool:
         setting.span.path == site.file and setting.name not in RECOMPUTE_KEYS for setting in site.settings.values()
     )
     return others >= _RESTATED and 2 * others >= own
-
-
-def _deletion(setting: Setting, site: Site) -> Fix | None:
-    """Delete the key's lines; None where it shares them with others or is alone in its mapping."""
-    others = [other for other in site.settings.values() if other.key.path == site.file and other is not setting]
-    end = max([setting.span.end_line, *(item.end_line for item in setting.items)])
-    if (setting.span.line, setting.span.column) < (setting.key.line, setting.key.column):
-        return None  # the value is an alias of another place
-    if not others or any(setting.key.line <= other.key.line <= end for other in others):
-        return None
-    if setting.items and setting.items[-1].end_line == setting.items[-1].line == end != setting.items[-1].end_line:
-        return None
-    lines = setting.key._replace(column=1, end_line=end + 1, end_column=1)
-    return Fix("Delete the line", (Edit(lines, ""),), safe=True)

@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ..schemas import store
+from ..schemas import names, store
 from ..schemas.contract import Contract
 from ..sources.keys import RECOMPUTE_KEYS
 from ..sources.model import Setting, Site
@@ -32,6 +32,9 @@ from .rcl208_deprecated_key import SUCCESSORS
 from .wording import quotable
 
 _HEAD = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"
+
+#: The fields whose declaration the page links to.
+FIELDS = tuple(names.FIELDS)
 
 VALID = (
     Example(f"{_HEAD}    recompute_granularity: full\n"),

@@ -25,6 +25,9 @@ from .finding import Example, Finding
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
 
+#: The fields whose declaration the page links to.
+FIELDS = ("moe_layer_recompute",)
+
 VALID = (
     Example(f"{_MODEL}recompute_granularity: null\nmoe_layer_recompute: false\n", options={"mcore": "0.16.1"}),
     Example(

@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from ..schemas.contract import Contract
 from ..sources.model import UNKNOWN, Site
 from .finding import Example, Finding
-from .wording import called, involved, joined
+from .remedies import full, key
+from .wording import called, involved
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
 
@@ -57,14 +58,6 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
             f"{called(site, name)} is ignored: {reason}",
             setting.key,
             f"declared at {contract.source_of(name)}",
-            f"delete {called(site, name)}, or set {called(site, 'recompute_granularity')}: full{_besides(site)}",
+            f"delete {key(site, name)}, or {full(site)}",
             involved(site, (name, "recompute_granularity")),
         )
-
-
-def _besides(site: Site) -> str:
-    """What full recomputation needs besides and the site does not have."""
-    names = ("recompute_method", "recompute_num_layers")
-    absent = [name for name in names if site.effective.get(name) is None and name not in site.settings]
-    values = {"recompute_method": "uniform", "recompute_num_layers": 1}
-    return f" and add {joined([f'{called(site, name)}: {values[name]}' for name in absent])}" if absent else ""

@@ -26,6 +26,7 @@ class Rule(NamedTuple):
     #:   ``check(file, choice)``, ``check_comments(path, text, choice)``.
     #: * ``reading``: nothing; files are read, and what is wrong with them, or with what a framework makes of them, is
     #:   seen then.
+    #: * ``memory``: a site that does not fit, where ``gpu-memory`` is set: ``report(site, found)``.
     #: * ``comments``: the comments that silence findings: ``report(path, text, comment, idle)``.
     #: * ``directives``: the comments that are meant to: ``of_codes``, ``of_block`` and ``of_word``; see the module.
     on: str
@@ -66,6 +67,7 @@ RULES = {
         Rule("RCL207", "repeated-module", "warning", "site"),
         Rule("RCL208", "deprecated-key", "warning", "site reading"),
         Rule("RCL209", "settings-ignored", "warning", "site reading"),
+        Rule("RCL210", "does-not-fit", "error", "memory"),
         Rule("RCL301", "hidden-default", "error", "python"),
         Rule("RCL302", "unvalidated-assignment", "warning", "python"),
         Rule("RCL303", "incomplete-module-list", "warning", "lists", needs_release=True),

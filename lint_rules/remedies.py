@@ -12,10 +12,12 @@ from ..sources.keys import FIELDS, SWITCH
 from ..sources.model import Site
 from .graph_capture import captured
 from .runtime_facts import fact
-from .wording import joined, shown
+from .wording import absent, joined, shown
 
 _GRANULARITY = "recompute_granularity"
 _MODULES = "recompute_modules"
+#: The frameworks that have a number of layers by default, which ``selective`` does not go with.
+_FILLING = ("areal", "skyrl")
 
 
 class Change(NamedTuple):
@@ -168,6 +170,12 @@ def _is_written(site: Site, field: str) -> bool:
     return site.origin(field) is not None and site.effective.get(field) is not None
 
 
+def _stands(site: Site, field: str) -> bool:
+    """Whether a field is written with a value, also where the framework takes another."""
+    setting = site.settings.get(field)
+    return _is_written(site, field) or (setting is not None and setting.value is not None)
+
+
 def without(site: Site, modules: list[str]) -> str:
     """How to recompute some modules of a list no longer: fewer of them, or none at all where no other is listed."""
     listed = site.value(_MODULES)
@@ -177,9 +185,26 @@ def without(site: Site, modules: list[str]) -> str:
 
 def selective(site: Site) -> str:
     """How to recompute modules in the place of whole layers."""
-    others = [name for name in ("recompute_method", "recompute_num_layers") if _is_written(site, name)]
-    removed = f" and remove {joined([key(site, name) for name in others])}" if others else ""
-    return assign(site, _GRANULARITY, "selective") + removed
+    others = [name for name in ("recompute_method", "recompute_num_layers") if _stands(site, name)]
+    text = assign(site, _GRANULARITY, "selective")
+    if "recompute_num_layers" in others and site.dialect in _FILLING:
+        others.remove("recompute_num_layers")
+        text += f" and {assign(site, 'recompute_num_layers', None)}"
+    return text + (f" and remove {joined([key(site, name) for name in others])}" if others else "")
+
+
+def full(site: Site) -> str:
+    """How to recompute whole layers in the place of modules, with all that Megatron-Core asks for then."""
+    text = assign(site, _GRANULARITY, "full")
+    needed = {"recompute_method": "uniform", "recompute_num_layers": 1}
+    missing = [name for name in needed if site.effective.get(name) is None]
+    text += "".join(f" and {_added(site, name, needed[name])}" for name in missing)
+    return text + (f" and remove {key(site, _MODULES)}" if site.effective.get(_MODULES) else "")
+
+
+def _added(site: Site, field: str, value: Any) -> str:
+    words = assign(site, field, value)
+    return words if field in site.settings or field in site.origins else f"add{words.removeprefix('set')}"
 
 
 def assign(site: Site, field: str, value: Any) -> str:
@@ -196,7 +221,7 @@ def assign(site: Site, field: str, value: Any) -> str:
 def key(site: Site, field: str) -> str:
     """What a field is called where it is written: the framework's key or the flag."""
     setting = site.origin(field)
-    name = field if setting is None else setting.name
+    name = absent(site, field) if setting is None else setting.name
     return f"--{name.replace('_', '-')}" if site.spelling == "-" else name
 
 

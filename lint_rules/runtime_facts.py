@@ -5,6 +5,7 @@ release that has it and in one that has not. The bounds are releases of Megatron
 first that has not.
 """
 
+import re
 from typing import NamedTuple
 
 from ..schemas import store
@@ -121,4 +122,4 @@ def fact(name: str, site: Site, contract: Contract) -> Fact | None:
 
 def release(contract: Contract) -> tuple[int, ...]:
     """What releases are compared by; a source tree without a number is newer than all of them."""
-    return store.version_key(contract.version) if contract.version[:1].isdigit() else (999,)
+    return store.version_key(contract.version) if re.match(r"\d+\.\d", contract.version) else (999,)

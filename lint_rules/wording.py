@@ -5,11 +5,12 @@ A value by itself stands in double quotes, as JSON writes it; a key is bare, and
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 
 from ..schemas.contract import Contract, Guard
+from ..sources.errors import shown
+from ..sources.keys import WORD
 from ..sources.model import UNKNOWN, Setting, Site, Span
 from .finding import Edit, Finding, Fix
 
@@ -17,19 +18,36 @@ if TYPE_CHECKING:
     from .remedies import Change
 
 
-def shown(value: Any) -> str:
-    """A value as YAML would write it in one line, strings in double quotes."""
-    try:
-        return json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError):
-        return str(value)
-
-
 def called(site: Site, field: str) -> str:
     """The key that gives a field its value, where it is the field under another name; else the field."""
     setting = site.origin(field)
     renamed = setting is not None and setting.value == site.effective.get(field) and setting.value is not UNKNOWN
-    return setting.name if setting is not None and renamed else field
+    return setting.name if setting is not None and renamed else absent(site, field) if setting is None else field
+
+
+def absent(site: Site, field: str) -> str:
+    """The key that would give a field its value: where the others have other names of one kind, one of that kind."""
+    rest = field.removeprefix(_RECOMPUTE)
+    for other, setting in site.origins.items():
+        ending = other.removeprefix(_RECOMPUTE)
+        if rest != field and ending != other != setting.name and setting.name.endswith(f"_{ending}"):
+            return setting.name.removesuffix(ending) + rest
+    return field
+
+
+def as_flags(text: str, site: Site) -> str:
+    """A help line with its keys as flags, where the site is one of flags."""
+    return _KEY.sub(_as_flag, text) if site.spelling == "-" else text
+
+
+_RECOMPUTE = f"{WORD}_"
+#: A key in a help line, with its value.
+_KEY = re.compile(r"(?<![-\w])([a-z]+(?:_[a-z]+)+)\b(?:: (\w+))?")
+
+
+def _as_flag(match: re.Match[str]) -> str:
+    flag = f"--{match[1].replace('_', '-')}"
+    return f"{flag} {match[2]}" if match[2] else flag
 
 
 def at(site: Site, field: str) -> Span:
@@ -147,3 +165,17 @@ def reword(span: Span, text: str, message: str, *, old: str) -> Fix:
 def quotable(text: str) -> str:
     """A regular expression for a text with or without quotes around it."""
     return rf"""(?P<quote>["']?){re.escape(text)}(?P=quote)"""
+
+
+def deletion(setting: Setting, site: Site, *, safe: bool) -> Fix | None:
+    """A fix that deletes a setting's lines; None where it shares them with others or is alone in its mapping."""
+    others = [other for other in site.settings.values() if other.key.path == site.file and other is not setting]
+    end = max([setting.span.end_line, *(item.end_line for item in setting.items)])
+    if (setting.span.line, setting.span.column) < (setting.key.line, setting.key.column):
+        return None  # the value is an alias of another place
+    if not others or any(setting.key.line <= other.key.line <= end for other in others):
+        return None
+    if setting.items and setting.items[-1].end_line == setting.items[-1].line == end != setting.items[-1].end_line:
+        return None
+    lines = setting.key._replace(column=1, end_line=end + 1, end_column=1)
+    return Fix("Delete the line", (Edit(lines, ""),), safe=safe)

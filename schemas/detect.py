@@ -25,6 +25,10 @@ _LOCKED = (
 _PINNED = (
     r"""(?im)(?:^|["'\s])megatron[-_.]core\s*(?:\[[^\]]{0,200}\]\s*)?(?P<spec>(?:[=<>!~]=?=?\s*[\w.*+!]+\s*,?\s*)+)"""
 )
+_POETRY = (
+    r"""(?m)^\s*megatron-core\s*=\s*(?:\{[^}\n]*?version\s*=\s*)?"""
+    r"""["'](?P<spec>(?P<sign>[\^~]?)(?P<version>\d+(?:\.\d+){0,2}))["']"""
+)
 _REFERENCE = r"Megatron-LM(?:\.git)?@core_[rv](?P<version>\d+\.\d+\.\d+)"
 _SUBMODULE = r"(?m)^[ \t]*path[ \t]*=[ \t]*(?P<path>\S.*)$"
 
@@ -43,16 +47,22 @@ class Hint(NamedTuple):
     absent: bool = False
 
 
-def hints(root: str) -> Iterator[Hint]:
-    """Everything in a project that tells its Megatron-Core, the surest first."""
+def stated(root: str) -> Iterator[Hint]:
+    """What a project's own files say, which is the same wherever it is checked out, the surest first."""
     if os.path.isfile(os.path.join(root, CONFIG)):
         yield Hint("this source tree", path=root)
-    yield from _installed(root)
-    for name in ("uv.lock", "poetry.lock"):
+    for name in ("uv.lock", "poetry.lock", "pdm.lock"):
         yield from _locked(root, name)
     for name in _requirement_files(root):
         yield from _pinned(root, name)
     yield from _submodules(root)
+
+
+def environment(root: str) -> Iterator[Hint]:
+    """The Megatron-Core installed in the project's own virtual environment."""
+    for name in (".venv", "venv"):
+        for folder in _site_packages(os.path.join(root, name)):
+            yield from _in_site_packages(folder, os.path.relpath(folder, root))
 
 
 def installed() -> Iterator[Hint]:
@@ -76,13 +86,6 @@ def importable() -> Hint | None:
             return next(_in_site_packages(folder, folder), Hint(f"the source tree {folder}", path=folder))
     # an editable install may be found by a hook of its own
     return next((hint for folder in folders for hint in _in_site_packages(folder, folder)), None)
-
-
-def _installed(root: str) -> Iterator[Hint]:
-    for name in (".venv", "venv"):
-        for folder in _site_packages(os.path.join(root, name)):
-            yield from _in_site_packages(folder, os.path.relpath(folder, root))
-    yield from installed()
 
 
 def _site_packages(environment: str) -> list[str]:
@@ -144,16 +147,37 @@ def _pinned(root: str, name: str) -> Iterator[Hint]:
     for match in islice(re.finditer(_PINNED, text), _MOST_HINTS):
         specifier = match["spec"].strip().rstrip(",").strip()
         exact = re.fullmatch(r"===?\s*([\w.+!]+)", specifier)
-        if exact and "*" not in specifier:
-            yield Hint(f"pinned in {name}", version=exact[1])
+        if exact:
+            yield Hint(f"pinned in {name}", version=_in_full(exact[1]))
         else:
             yield Hint(f"{specifier} in {name}", specifier=specifier)
+    for match in islice(re.finditer(_POETRY, text), _MOST_HINTS):
+        yield Hint(f"{match['spec']} in {name}", specifier=_as_range(match["sign"], match["version"]))
+
+
+def _in_full(version: str) -> str:
+    """A release that a requirement names, with all its numbers: ``==0.16`` is 0.16.0, as pip reads it."""
+    return f"{version}{'.0' * (2 - version.count('.'))}" if re.fullmatch(r"\d+(\.\d+)*", version) else version
+
+
+def _as_range(sign: str, version: str) -> str:
+    """A range of Poetry's (``^0.12``, ``~0.12.1``) as PEP 440 has it."""
+    if not sign:
+        return f"=={version}"
+    numbers = [int(number) for number in version.split(".")]
+    last = next((place for place, number in enumerate(numbers) if number), len(numbers) - 1) if sign == "^" else 1
+    end = [*numbers[: min(last, len(numbers) - 1)], numbers[min(last, len(numbers) - 1)] + 1]
+    return f">={version},<{'.'.join(map(str, end))}"
+
+
+def submodules(root: str) -> list[str]:
+    """The folders that ``.gitmodules`` names, relative to the project."""
+    found = islice(re.finditer(_SUBMODULE, _read(root, ".gitmodules")), _MOST_HINTS)
+    return [match["path"].strip() for match in found]
 
 
 def _submodules(root: str) -> Iterator[Hint]:
-    modules = _read(root, ".gitmodules")
-    found = islice(re.finditer(_SUBMODULE, modules), _MOST_HINTS)
-    paths = [match["path"].strip() for match in found]
+    paths = submodules(root)
     for path in ["Megatron-LM", "3rdparty/Megatron-LM", "third_party/Megatron-LM", *paths]:
         for inner in (path, f"{path}/3rdparty/Megatron-LM"):
             tree = os.path.normpath(os.path.join(root, inner))

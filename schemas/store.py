@@ -40,11 +40,23 @@ def version_key(version: str) -> tuple[int, ...]:
     return tuple(int(part) if part.isdecimal() and len(part) < 10 else 0 for part in version.split("."))
 
 
+#: What a release's tag and branch, and versions, may be written with.
+_NUMBERS = r"(?:core_[rv]|v)?(\d+(?:\.\d+)*)"
+
+
 def released(version: str) -> str | None:
     """The release known that ``version`` is, or is a candidate or build of (``0.17.0rc0``, ``0.16.1+abc``)."""
-    match = re.match(r"\d+(?:\.\d+)*", version.removeprefix("v").removeprefix("core_v"))
-    plain = match[0] if match else ""
+    match = re.match(_NUMBERS, version)
+    plain = match[1] if match else ""
     return plain if plain in index()["releases"] else None
+
+
+def newest_in(series: str) -> str | None:
+    """The newest release known of a series (``0.16``); None where there is none, or it names no series."""
+    match = re.fullmatch(_NUMBERS, series)
+    if match is None or match[1].count(".") > 1:
+        return None
+    return next((release for release in reversed(releases()) if release.startswith(f"{match[1]}.")), None)
 
 
 def load(version: str) -> Contract:

@@ -48,7 +48,7 @@ class Derived(NamedTuple):
 
 
 def freshly_derived(path: str) -> Derived:
-    """The contract of a source tree, whatever the cache has.
+    """The contract of a source tree, without the cache.
 
     Raises:
         UnknownRelease: none can be derived; the message says why.
@@ -76,7 +76,7 @@ def freshly_derived(path: str) -> Derived:
 
 
 def _folder() -> str | None:
-    """The folder of the cache, which is ours and which nobody else can write to; None where there is no such folder."""
+    """The folder of the cache, which only this user can write to; None where there is no such folder."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):  # which the specification has ignored
         base = os.path.join(os.path.expanduser("~"), ".cache")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from ..published import requirement  # pyrefly: ignore[missing-import]  # the package is mapped from folders
 from ..sources.errors import UsageError
 from .bench import Bench
 
@@ -25,7 +26,7 @@ def check(path: str) -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise UsageError("--chart needs matplotlib; install recompute-lint[smoke]") from error
+        raise UsageError(f"--chart needs matplotlib: pip install {requirement('smoke')}") from error
 
 
 def draw(bench: Bench, path: str) -> None:

@@ -19,6 +19,7 @@ import sys
 import warnings
 from typing import Any
 
+from ..published import requirement  # pyrefly: ignore[missing-import]  # the package is mapped from folders
 from . import failure, lifetime
 
 
@@ -113,7 +114,7 @@ def prepare(request: dict[str, Any], announce: Any) -> tuple[str, list[str]]:
     try:
         import torch
     except ImportError as error:
-        raise _Missing(f"torch cannot be imported ({error}); install recompute-lint[smoke]") from error
+        raise _Missing(f"torch cannot be imported ({error}): pip install {requirement('smoke')}") from error
     request["device"] = device = _device(request["device"], torch)
     if device == "cpu":
         # No compiler is asked for, and compiled functions would save other tensors than the ones written down in MCore.
@@ -161,7 +162,7 @@ def _import_megatron() -> str:
         importlib.import_module("megatron.core.models.gpt")
     except ImportError as error:
         if (error.name or "").split(".")[0] == "megatron":
-            advice = "install recompute-lint[smoke], or name a folder with megatron/core in it with --mcore"
+            advice = f"pip install {requirement('smoke')}, or name a folder with megatron/core in it with --mcore"
         else:
             advice = f"it needs {error.name}" if error.name else "see the message"
         raise _Missing(f"megatron.core cannot be imported ({error}); {advice}") from error

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..sources.errors import UsageError
+from ..sources.errors import UsageError, shown
 from . import polynomial, sizes
 from .polynomial import Polynomial, Term
 
@@ -106,7 +106,9 @@ def layer_pattern(real: dict[str, object]) -> list[int]:
         return [int(number % frequency == 0) for number in range(layers)]
     if isinstance(frequency, list) and len(frequency) == layers and set(frequency) <= {0, 1}:
         return frequency
-    raise UsageError(f"moe_layer_freq must be a whole number or a list of {layers} zeros and ones, not {frequency!r}")
+    raise UsageError(
+        f"moe_layer_freq must be a whole number or a list of {layers} zeros and ones, not {shown(frequency)}"
+    )
 
 
 def fullest_stage(real: dict[str, object]) -> dict[str, int]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..schemas.names import FIELDS
 from ..sources import facts as model_facts
-from ..sources.errors import UsageError
+from ..sources.errors import UsageError, shown
 from ..sources.keys import FRAMEWORK_FLAGS
 from .request import SmokeOptions, SmokeSite
 
@@ -249,7 +249,7 @@ def number(settings: dict[str, object], name: str, default: int | None = None) -
     """
     value = settings.get(name) or default if default is not None else settings.get(name)
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise UsageError(f"{name} must be a positive whole number to run, not {value!r}; --facts {name}=N sets it")
+        raise UsageError(f"{name} must be a positive whole number to run, not {shown(value)}; --facts {name}=N sets it")
     return value
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
+from ..schemas import store
 from ..sources.errors import UsageError
 from . import run, sizes
 from .request import FAILURES, NOT_RUN, PASS, SmokeOptions, SmokeSite
@@ -94,6 +95,7 @@ def find_mcore(wanted: str | None) -> str | None:
         raise UsageError(f"--mcore {wanted}: no megatron/core in that folder")
     if not re.fullmatch(r"\d+(\.\w+)+", wanted):
         raise UsageError(f"--mcore {wanted}: neither a folder nor a release number")
+    wanted = store.newest_in(wanted) or wanted
     try:
         installed = metadata.version("megatron-core")
     except metadata.PackageNotFoundError:

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..schemas.reading import read
-from .errors import UsageError
+from .errors import UsageError, shown
 from .model import UNKNOWN, Site
 from .text import reason_of
 
@@ -60,7 +60,7 @@ def parse(statement: str) -> tuple[str, Any]:
     name = name.strip()
     if not equals or not name.isidentifier():
         raise WrongFacts(
-            f"{statement!r} is not a fact; write a field of TransformerConfig and its value: num_layers=32"
+            f"{shown(statement)} is not a fact; write a field of TransformerConfig and its value: num_layers=32"
         )
     from .yaml.tree import resolve_plain
 

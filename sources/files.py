@@ -72,14 +72,16 @@ _INTERPRETER = rb"#![^\n]*?\b(python|bash|zsh|ksh|sh)[\d.]*(?:\s|$)"
 SKIPPED = frozenset(
     {"__pycache__", "__pypackages__", "_build", "buck-out", "dist", "node_modules", "site-packages", "venv"}
 )
+#: Hidden ones that hold what a server runs.
+_SERVERS = frozenset({".buildkite", ".ci", ".circleci", ".github", ".gitlab", ".gitlab-ci.yaml", ".gitlab-ci.yml"})
 
 
 def walk(paths: list[str], excluded: Callable[[str], bool], *, force_exclude: bool = False) -> Iterator[str]:
     """Yield the files to lint, each once, folders in the order given and sorted within.
 
     A file named by itself is yielded whatever it is called, unless ``force_exclude``. Below a folder, only files with a
-    known ending are, and neither Markdown nor templates; what is hidden, in a virtual environment, excluded, or ignored
-    by git is not.
+    known ending are, and neither Markdown nor templates; what is hidden (workflows are not), in a virtual environment,
+    excluded, or ignored by git is not.
 
     Args:
         paths: files and folders.
@@ -119,7 +121,7 @@ def _below(folder: str, excluded: Callable[[str], bool], ignores: list[Ignore], 
     for entry in entries:
         name = entry.name
         path = name if folder == "." else os.path.join(folder, name)
-        if name.startswith("."):
+        if name.startswith(".") and name not in _SERVERS:
             continue
         is_folder = entry.is_dir()
         if is_folder and (name in SKIPPED or os.path.exists(os.path.join(path, "pyvenv.cfg"))):

@@ -1,4 +1,4 @@
-"""What git ignores below a folder, as its ``.gitignore`` files say; pathspec knows their grammar."""
+"""What git ignores below a folder, as ``.gitignore`` and its other files say; pathspec knows their grammar."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..schemas.reading import read
+from .git_excludes import exclude_files
 from .projects import is_repository, upwards
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _MAX_BYTES = 2**20
 
 
 class Ignore:
-    """The patterns of one ``.gitignore``."""
+    """The patterns of one file, which are relative to a folder."""
 
     def __init__(self, folder: str, lines: list[str]) -> None:
         self._folder = os.path.abspath(folder)
@@ -28,10 +29,10 @@ class Ignore:
         self._named: dict[str, bool] = {}
 
     @classmethod
-    def read(cls, folder: str) -> Ignore:
-        """The patterns of the file in ``folder``; none where it cannot be read."""
+    def read(cls, folder: str, path: str = "") -> Ignore:
+        """The patterns of ``.gitignore`` in ``folder``, or of the file at ``path``; none where it cannot be read."""
         try:
-            content = read(os.path.join(folder, ".gitignore"), _MAX_BYTES)
+            content = read(path or os.path.join(folder, ".gitignore"), _MAX_BYTES)
         except OSError:
             return cls(folder, [])
         return cls(folder, content.decode("utf-8", "replace").splitlines())
@@ -93,16 +94,18 @@ def _last_name(line: str) -> str:
 
 
 def ignores_above(folder: str) -> list[Ignore]:
-    """The ``.gitignore`` files from the repository's root down to the parent of ``folder``; none outside a repository.
+    """What holds for a repository, then the ``.gitignore`` files from its root down to the parent of ``folder``.
 
-    Inside a repository the list is never empty, and that tells the walk to look for more of them.
+    None outside a repository.
+    Inside one the list is never empty, and that tells the walk to look for more of them.
     """
     below, *above = upwards(folder, in_repository=True)
     root = above[-1] if above else below
     if not is_repository(root):
         return []
     files = [parent for parent in reversed(above) if os.path.exists(os.path.join(parent, ".gitignore"))]
-    return [Ignore(root, []), *map(Ignore.read, files)]
+    everywhere = (Ignore.read(root, path) for path in exclude_files(root))
+    return [*everywhere, *map(Ignore.read, files)]
 
 
 def ignored(ignores: list[Ignore], path: str, is_folder: bool) -> bool:

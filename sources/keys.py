@@ -19,6 +19,9 @@ SWITCH: Final = "activation_checkpointing"
 #: The switches that frameworks have for the whole, NeMo-RL, AReaL and Megatron-LM.
 SWITCHES: Final = frozenset({SWITCH, "gradient_checkpointing", *names.FLAGS})
 
+#: verl's switch for the engines that are not Megatron.
+OTHER_ENGINES: Final = "enable_gradient_checkpointing"
+
 #: What frameworks over Megatron-LM have beside its flags, as the argument parser names it: Primus's list of layers.
 FRAMEWORK_FLAGS: Final = ("recompute_layer_ids",)
 
@@ -42,14 +45,14 @@ WORDLESS: Final = tuple(name for name in (*names.FIELDS, *names.FLAGS) if WORD n
 #: How such a setting may be written where the word itself is misspelled: the rest of its name is what tells.
 LONGEST_NEARLY: Final = 12
 NEARLY_BEGINS: Final = rf"r[a-z]{{5,{LONGEST_NEARLY - 1}}}"
-NEARLY_ENDS: Final = r"[_-](?:granularity|method|modules|num[_-]layers)"
+NEARLY_ENDS: Final = r"[_-]e?(?:granularity|method|modules|num[_-]layers)"
 NEARLY: Final = NEARLY_BEGINS + NEARLY_ENDS
 #: What a line has in it, in one spelling or another, where such a setting stands, misspelled or not, or an older one.
 STEMS: Final = (
-    *(WORD, "activations", "granularity", "_method", "-method", "_modules", "-modules"),
+    *(WORD, "activations", "granularity", "_method", "-method", "_modules", "-modules", "emethod", "emodules"),
     *("num_layers", "num-layers"),
 )
-_NEARLY = re.compile(r"(r[a-z]{5,11})_(?:granularity|method|modules|num_layers)")
+_NEARLY = re.compile(r"(r[a-z]{5,11})_e?(?:granularity|method|modules|num_layers)")
 
 
 def is_nearly(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Read a file as text, whatever bytes it holds."""
+"""Read a file of any bytes as text."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import pytest
 import recompute_lint
 from recompute_lint import lint_paths, lint_text
 from recompute_lint.hooks import stated
-from recompute_lint.hooks.options import KEYS, Options, from_table
+from recompute_lint.hooks.options import KEYS, RUN, Options, from_table
 from tests.conftest import ROOT, python, write
 
 TYPO = """\
@@ -106,7 +106,11 @@ def test_every_option_is_a_keyword_and_has_a_type(function):
         for name, parameter in inspect.signature(function).parameters.items()
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     }
-    assert set(keywords) - {"config", "isolated"} == set(Options._fields) - {"root", "mcore_by"} == set(GIVEN)
+    assert (
+        set(keywords) - {"config", "isolated"}
+        == set(Options._fields) - {"root", "mcore_by", "file", "run", "gpu_memory"}
+        == set(GIVEN)
+    )
     assert all(parameter.annotation not in (inspect.Parameter.empty, "Any") for parameter in keywords.values())
     described = inspect.getdoc(lint_paths) or ""
     assert [name for name in keywords if f"{name}: " not in described] == []
@@ -174,7 +178,8 @@ def test_the_configurations_schema_has_every_key():
     types = {"array": [], "string": "", "object": {}, "boolean": True}
     for key, value in schema["properties"].items():
         kind = value.get("type") or schema["$defs"][value["$ref"].rpartition("/")[2]]["type"]
-        from_table({key: types[kind]}, "recompute-lint.toml")
+        from_table({key: value.get("default", types[kind])}, "recompute-lint.toml")
+        assert tuple(value.get("enum", ())) == (RUN.get(key, ()) if kind == "string" else ())
 
 
 def test_readme_lists_every_rule_and_dialect():

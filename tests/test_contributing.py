@@ -85,8 +85,26 @@ def run(command: str, printed: str, folder: Path) -> None:
         assert re.search(pattern, done.stdout), f"{command}\n{line}\nis not in\n{done.stdout}"
 
 
+def changed(folder: Path) -> set[str]:
+    """The files of a copy that this checkout does not have, or has with another content."""
+    files = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return {
+        name
+        for name in files
+        if "cache" not in name
+        and not ((ROOT / name).is_file() and (ROOT / name).read_bytes() == (folder / name).read_bytes())
+    }
+
+
+def named(row: str) -> set[str]:
+    """The files in a row of the table, and those in the folders."""
+    (cells,) = re.findall(rf"(?m)^\| {row} \|(.*)$", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    return set(re.findall(r"`([^`]+)`", cells))
+
+
 def test_a_rule_and_its_fix(copy):
     follow("Add a rule", copy, needs=3)
+    assert changed(copy) == {*named("a rule"), "lint_rules/rcl250_too_many_layers.py"}
     assert "RCL250 | too-many-layers | warning |  |" in (copy / "README.md").read_text(encoding="utf-8")
     follow("Add a fix", copy, needs=6)
     assert "RCL250 | too-many-layers | warning | yes |" in (copy / "README.md").read_text(encoding="utf-8")
@@ -118,6 +136,7 @@ def test_a_release(copy, monkeypatch):
 
 def test_an_output_format(copy):
     follow("Add an output format", copy, needs=3)
+    assert changed(copy) == {*named("an output format"), "hooks/output/azure_format.py"}
 
 
 def test_every_page_is_followed():

@@ -82,26 +82,26 @@ def known(tmp_path) -> LineTests:
 
 
 def test_the_tests_of_a_line_are_those_of_its_function_and_those_that_execute_it_come_first(known):
-    assert known.of("a.py", PLACED, 6, 6) == ["t/a.py::quick", "t/a.py::slow"]
-    assert known.of("a.py", PLACED, 7, 7) == ["t/a.py::slow", "t/a.py::quick"]
-    assert known.of("a.py", PLACED, 11, 11) == ["t/b.py::other"]
-    assert known.of("b.py", PLACED, 11, 11) == []
+    assert known.of("a.py", PLACED, 6, 6) == (["t/a.py::quick", "t/a.py::slow"], [])
+    assert known.of("a.py", PLACED, 7, 7) == (["t/a.py::slow"], ["t/a.py::quick"])
+    assert known.of("a.py", PLACED, 11, 11) == (["t/b.py::other"], [])
+    assert known.of("b.py", PLACED, 11, 11) == ([], [])
 
 
 def test_the_tests_of_a_line_outside_functions_are_those_of_the_file(known):
-    assert known.of("a.py", PLACED, 1, 1) == ["t/a.py::quick", "t/b.py::other", "t/a.py::slow"]
+    assert known.of("a.py", PLACED, 1, 1) == ([], ["t/a.py::quick", "t/b.py::other", "t/a.py::slow"])
 
 
 def test_a_function_that_has_moved_is_found_again(known):
-    assert known.of("a.py", b"# new\n\n" + PLACED, 9, 9) == ["t/a.py::slow", "t/a.py::quick"]
+    assert known.of("a.py", b"# new\n\n" + PLACED, 9, 9) == (["t/a.py::slow"], ["t/a.py::quick"])
 
 
 def test_what_is_known_is_kept_in_a_file_and_measured_again_in_part(known, tmp_path):
     known.write(tmp_path / "map.json")
     again = LineTests(tmp_path / "map.json")
-    assert again.of("a.py", PLACED, 6, 6) == ["t/a.py::quick", "t/a.py::slow"]
+    assert again.of("a.py", PLACED, 6, 6) == (["t/a.py::quick", "t/a.py::slow"], [])
     again.forget(["t/a.py"])
-    assert again.of("a.py", PLACED, 1, 1) == ["t/b.py::other"]
+    assert again.of("a.py", PLACED, 1, 1) == ([], ["t/b.py::other"])
 
 
 RUNS = """\

@@ -23,7 +23,7 @@ BELOW = {
     "schemas": set(),
     "sources": {"schemas"},
     "lint_rules": {"sources", "schemas"},
-    "smoke": {"lint_rules", "sources", "schemas"},
+    "smoke": {"recompute_lint", "lint_rules", "sources", "schemas"},
     "hooks": {"recompute_lint", "smoke", "lint_rules", "sources", "schemas"},
     "recompute_lint": {"hooks", "smoke", "lint_rules", "sources", "schemas"},
 }
@@ -198,6 +198,20 @@ def test_a_list_by_hand_is_seen(text: str) -> None:
 def test_what_is_no_list_is_not() -> None:
     text = '"""core_attn, mlp."""\n_H = "mlp, moe"\nVALID = (E(f"{_H} mlp moe"),)\nX = ("mlp", "moe_router")\n'
     assert list(lists_of_modules(ast.parse(text))) == []
+
+
+def test_messages_quote_values_in_one_way() -> None:
+    """As JSON does, with ``shown``; not as Python does."""
+    found = [
+        f"{name}:{value.lineno}"
+        for name, (_, tree) in modules().items()
+        if folder_of(name) != "schemas"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and re.search(r"(?:Error|Finding|Facts)$", ast.unparse(node.func))
+        for value in ast.walk(node)
+        if isinstance(value, ast.FormattedValue) and value.conversion == ord("r")
+    ]
+    assert [place for place in found if not place.startswith("recompute_lint:")] == []
 
 
 def test_no_module_is_too_long_to_read() -> None:

@@ -131,7 +131,7 @@ def test_what_no_file_can_hold_is_unknown():
     assert found({**SELECTIVE, "recompute_modules": [object()]}) == []
 
 
-def test_what_post_init_fills_in_is_nobodys_setting():
+def test_what_post_init_fills_in_is_no_setting():
     assert found(like_megatron(recompute_modules=["core_attn"])) == []
     assert found({**MODEL, "recompute_modules": ["core_attn"]}) == [("recompute_modules", "RCL201")]
     filled = {

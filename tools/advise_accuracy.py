@@ -31,6 +31,22 @@ _CACHE = os.path.expanduser("~/.cache/recompute-lint")
 _VOCABULARY = 50257
 
 
+#: What a functional test of Megatron-LM is named after, and its model_config.yaml sets, where an entry doesn't have it.
+_NAMED: dict[str, dict[str, Any]] = {
+    "defer_embedding_wgrad_compute": {"defer_embedding_wgrad_compute": True, "wgrad_deferral_limit": 2},
+    "multi_dist_optimizer_instances": {"num_distributed_optimizer_instances": 2},
+    "tunable_overlap": {"microbatch_group_size_per_virtual_pipeline_stage": 5},
+    "uninstall_te": {"no_masked_softmax_fusion": True, "no_persist_layer_norm": True},
+}
+
+
+#: Figures of something else than the allocator's peak of allocated bytes.
+_NO_PEAK = re.compile(r"reserved|device memory|\.current|difference|out of memory")
+
+#: Two runs closer than this are apart by no more than one run is from its own repetition under natural routing.
+_CLOSE = 0.01
+
+
 class Row(NamedTuple):
     """A run, predicted."""
 
@@ -83,7 +99,7 @@ def predict(entries: list[dict[str, Any]], options: argparse.Namespace) -> list[
         for number in numbers:
             entry = entries[number]
             try:
-                estimator = Estimator(recipe_of(_config(entry, options.configs)), GPUS[gpu], later)
+                estimator = Estimator(recipe_of(config_of(entry, options.configs)), GPUS[gpu], later)
                 estimator.prepare([estimator.recipe.recompute])
                 prepared[number] = estimator
             except UsageError as error:
@@ -130,7 +146,7 @@ def measured(entry: dict[str, Any]) -> int:
     for figure in figures:
         if "per_rank" in figure:
             found += [rank["max_allocated_bytes"] for rank in figure["per_rank"]]
-        elif not re.search(r"reserved|device memory|\.current", figure["what"]) and figure.get("value_bytes"):
+        elif not _NO_PEAK.search(figure["what"]) and figure.get("value_bytes"):
             found.append(figure["value_bytes"])
     return max(found, default=0)
 
@@ -140,9 +156,13 @@ def _end(entry: dict[str, Any]) -> int:
     return next((figure["value_bytes"] for figure in figures if ".current" in figure["what"]), 0)
 
 
-def _config(entry: dict[str, Any], configs: str | None = None) -> dict[str, Any]:
+def config_of(entry: dict[str, Any], configs: str | None = None) -> dict[str, Any]:
+    """An entry's configuration by names of arguments; with a checkout, also what its test sets besides."""
     own = {**entry["config"], **entry.get("recompute", {})}
     written = _written(entry, configs) if configs else {}
+    for name, flags in _NAMED.items():
+        if name in entry.get("source", ""):
+            written = {**flags, **written}
     config = {**{name: value for name, value in written.items() if name not in own}, **own}
     config.setdefault("vocab_size", _VOCABULARY)
     config["world_size"] = config.get("world_size") or 8
@@ -198,7 +218,8 @@ def report(rows: list[Row]) -> None:
     """The table, then how many are within what, by confidence, then the order of recompute choices."""
     print(f"{'predicted':>10} {'measured':>10} {'ratio':>6}  entry")
     for row in rows:
-        if row.predicted is None:
+        if row.predicted is None or not row.measured:
+            row = row._replace(note=row.note or "not an allocated peak")
             print(f"{'-':>10} {row.measured / 1e9:10.3f} {'-':>6}  {row.entry['id']}: {row.note}")
         else:
             ratio = row.predicted / row.measured if row.measured else 0
@@ -220,16 +241,23 @@ def _order(rows: list[Row]) -> None:
     """Groups that differ in recomputation only: whether prediction and measurement put them in the same order."""
     groups: dict[str, list[Row]] = collections.defaultdict(list)
     for row in rows:
-        key = json.dumps([row.entry["config"], row.entry.get("hardware"), row.entry.get("software")], sort_keys=True)
-        groups[key].append(row)
+        if row.measured:
+            key = [row.entry["config"], row.entry.get("hardware"), row.entry.get("software")]
+            groups[json.dumps(key, sort_keys=True)].append(row)
+    print(f"{'pairs right':>12} {'closer':>7}  groups that differ in recomputation only (closer: within {_CLOSE:.0%})")
     for group in groups.values():
+        figures = [(row.measured, row.predicted) for row in group if row.predicted is not None]
         choices = {json.dumps(row.entry.get("recompute"), sort_keys=True) for row in group}
-        if len(choices) < 2 or any(row.predicted is None for row in group):
+        if len(choices) < 2 or len(figures) < 2:
             continue
-        figures = [(row.measured, row.predicted or 0) for row in group]
-        pairs = [(a, b) for number, a in enumerate(figures) for b in figures[number + 1 :] if a[0] != b[0]]
-        right = sum((one[0] < other[0]) == (one[1] < other[1]) for one, other in pairs)
-        print(f"order of {len(group)} choices like {group[0].entry['id']}: {right} of {len(pairs)} pairs right")
+        right = {True: [0, 0], False: [0, 0]}
+        for number, one in enumerate(figures):
+            for other in figures[number + 1 :]:
+                count = right[abs(one[0] / other[0] - 1) < _CLOSE]
+                count[0] += (one[0] < other[0]) == (one[1] < other[1])
+                count[1] += 1
+        far, close = (f"{done} of {all_}" for done, all_ in (right[False], right[True]))
+        print(f"{far:>12} {close:>7}  {len(figures)} like {group[0].entry['id']}")
 
 
 if __name__ == "__main__":

@@ -65,11 +65,11 @@ class LineTests:
         #: By file, function and distance from its first line: places in ``_names``.
         self._lines: dict[str, dict[str, dict[str, list[int]]]] = known.get("lines", {})
 
-    def of(self, file: str, source: bytes, first: int, last: int) -> list[str]:
-        """The tests to run for a change of some lines: those that execute them first, then by what each takes.
+    def of(self, file: str, source: bytes, first: int, last: int) -> tuple[list[str], list[str]]:
+        """The tests to run for a change of some lines: those that execute them, and others; the quickest first.
 
-        They are all tests of the function, for another test may execute a line once it is changed; and those of the
-        whole file for a line outside functions, or of a function that runs before all tests.
+        The others are all tests of the function, for one may execute a line once it is changed; and those of the whole
+        file for a line outside functions, or of a function that runs before all tests.
         """
         place = place_of(last, functions(source))
         known = self._lines.get(file, {})
@@ -78,8 +78,11 @@ class LineTests:
         tests = {test for of_line in lines.values() for test in of_line}
         if place.function == MODULE or not tests:
             tests = {test for of_function in known.values() for of_line in of_function.values() for test in of_line}
-        names = [(number not in exact, self._names[number]) for number in tests]
-        return [name for _, name in sorted(names, key=lambda one: (one[0], self.seconds.get(one[1], 0), one[1]))]
+
+        def quickest_first(numbers: set[int]) -> list[str]:
+            return sorted((self._names[number] for number in numbers), key=lambda one: (self.seconds.get(one, 0), one))
+
+        return quickest_first(exact), quickest_first(tests - exact)
 
     def forget(self, paths: Iterable[str]) -> None:
         """Leave out the tests in some files and folders, which are measured anew or are gone."""

@@ -116,6 +116,8 @@ _RIGHT_TOO = {
 
 #: Frameworks that fill in what ``full`` needs, whatever the recipe says, and take no number for ``selective``.
 _FILLING = ("areal", "nemo-rl")
+#: The halves of NeMo 1's T5, which need no number for ``full`` and take any for ``selective``, unless ``mcore_t5``.
+_HALF = re.compile(r"[ \t]*(?:encoder|decoder):")
 
 
 class Place(NamedTuple):
@@ -164,7 +166,8 @@ def places(text: str, file_type: str) -> list[Place]:
             start = match.start("key")
             begins, ends = text.rfind("\n", 0, start) + 1, text.find("\n", start)
             line = text[begins : ends if ends >= 0 else len(text)]
-            if _TALK.search(line) or any(first <= match.start() < last for first, last in quiet):
+            is_name = re.search(_NAME, match["value"]) is not None  # a table of names
+            if is_name or _TALK.search(line) or any(first <= match.start() < last for first, last in quiet):
                 continue
             name = re.sub(r"^-*(?:recompute|activations_checkpoint)[_-]", "", match["key"]).replace("-", "_")
             number = text.count("\n", 0, start) + 1
@@ -253,7 +256,9 @@ def mistakes(text: str, settings: dict[str, Place], framework: str, chance: rand
     """
     numbers = [place.line for place in settings.values()]
     entries = any(place.form == "entry" for place in settings.values()) and not _is_json(text)
-    group = _Group(text, settings, framework, (min(numbers), max(numbers)), entries or framework in _FILLING)
+    half = framework == "nemo" and _HALF.match(_holder(text, next(iter(settings.values())))) is not None
+    filled = entries or half or framework in _FILLING
+    group = _Group(text, settings, framework, (min(numbers), max(numbers)), filled)
     for place in settings.values():
         start = place.key[0] + 2 * (text[place.key[0]] == "-")
         new = misspelled(text[start : place.key[1]], chance)
@@ -274,6 +279,14 @@ def mistakes(text: str, settings: dict[str, Place], framework: str, chance: rand
             yield from _in_modules(group, modules, chance)
         if not group.filled and not group.has_near("num[_-]layers"):
             yield from _added(group, "selective with a number of layers", granularity, "num_layers", "1")
+
+
+def _holder(text: str, place: Place) -> str:
+    """The nearest line above a setting that is indented less."""
+    lines = text.split("\n")
+    indent = len(lines[place.line - 1]) - len(lines[place.line - 1].lstrip())
+    above = (line for line in reversed(lines[: place.line - 1]) if line.strip() and line.lstrip()[0] != "#")
+    return next((line for line in above if len(line) - len(line.lstrip()) < indent), "")
 
 
 def _of_full(group: _Group, granularity: Place, chance: random.Random) -> Iterator[Mistake]:
@@ -355,7 +368,11 @@ def _beside(text: str, place: Place, name: str, value: str, framework: str) -> t
     literal = f'["{value}"]' if is_list else value
     bare = f"[{value}]" if is_list else value
     if place.form == "flag":
-        shown = f"\"['{value}']\"" if is_list and framework == "primus" else value  # a literal of Python there
+        shown = value
+        if is_list and framework == "primus":  # a literal of Python there, which needs quotes
+            if text.count('"', 0, end) % 2:
+                return None  # it depends on what becomes of the string
+            shown = f"\"['{value}']\""
         return end, f" {key} {shown}"
     if place.form == "listed":
         return end, f', "{key}", "{value}"'

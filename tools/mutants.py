@@ -25,10 +25,14 @@ _OPPOSITES = {
 _OPERATOR = re.compile(r"not\s+in\b|is\s+not\b|in\b|is\b|==|!=|<=|>=|<|>")
 #: A word of a message: letters between blanks, quotes or marks, long enough that to reverse it is to change it.
 _WORD = re.compile(r"(?<![\w\\{.#/-])[A-Za-z]{3,}(?![\w}(/-])")
+#: A type in quotes, such as ``"tuple[str, int]"`` and ``"Known | Unknown"``.
+_TYPE = re.compile(r"[\w.]+\[[\w., |\[\]]+\]|[\w.]+(?: \| [\w.]+)+")
 #: Assignments of these hold examples and patterns, and no words that are shown.
 _NO_WORDS = re.compile(r"VALID|INVALID|_?[A-Z_]*(?:MODEL|HEAD|UNIFORM|SELECTIVE|FULL|OFF|RUN)")
 #: What tests read and the linter does not.
 _EXAMPLES = {"INVALID", "VALID"}
+#: Arguments that change how much is kept or how a class is stored, and nothing that can be seen.
+_STORAGE = {"frozen", "maxsize", "slots"}
 #: Names that are only read by type checkers.
 _UNSEEN = {"TYPE_CHECKING"}
 
@@ -107,7 +111,7 @@ def _of_logic(file: str, tree: ast.Module, offsets: _Offsets) -> Iterator[Mutant
                     )
         elif isinstance(node, ast.Constant) and isinstance(node.value, int):
             yield _whole(file, node, offsets, _changed(node.value), "constant")
-        elif isinstance(node, ast.Return) and node.value is not None and not _is_none(node.value):
+        elif isinstance(node, ast.Return) and node.value is not None and not _is_nothing(node.value):
             yield _whole(file, node.value, offsets, "None", "return")
         tests: list[ast.expr] = [node.test] if isinstance(node, (ast.If, ast.While, ast.IfExp)) else []
         tests += node.ifs if isinstance(node, ast.comprehension) else []
@@ -119,8 +123,9 @@ def _changed(value: int) -> str:
     return repr(not value) if isinstance(value, bool) else repr(value + 1)
 
 
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+def _is_nothing(node: ast.expr) -> bool:
+    """Whether it is None, or false, which those who ask for a truth cannot tell from it."""
+    return isinstance(node, ast.Constant) and (node.value is None or node.value is False)
 
 
 def _executed(tree: ast.Module) -> Iterator[ast.AST]:
@@ -129,6 +134,8 @@ def _executed(tree: ast.Module) -> Iterator[ast.AST]:
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id in _UNSEEN:
+            continue
+        if isinstance(node, ast.keyword) and node.arg in _STORAGE:
             continue
         if isinstance(node, ast.JoinedStr):
             continue  # before Python 3.12, what is in an f-string has no place
@@ -161,7 +168,7 @@ def _of_words(file: str, tree: ast.Module, offsets: _Offsets) -> Iterator[Mutant
         if body is None or "r" in body[1].lower() or "b" in body[1].lower():
             continue
         prose = re.sub(r"\{[^{}]*\}", lambda match: "_" * len(match[0]), body[3])
-        if len(_WORD.findall(prose)) < 2 or "\\n" in prose:
+        if len(_WORD.findall(prose)) < 2 or "\\n" in prose or _TYPE.fullmatch(prose):
             continue
         start = offsets.of_token(token.start) + len(body[1]) + len(body[2])
         for match in _WORD.finditer(prose):

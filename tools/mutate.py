@@ -55,11 +55,12 @@ TESTS = (
 #: Of all mutants, the share that changes words of messages.
 WORDS_SHARE = 0.25
 
-#: The tests of a mutant are those that take so many seconds of processor time together without it, the quickest first.
-_BUDGET = 15.0
+#: How many seconds of processor time the tests of a mutant take together without it: those that execute its line, and
+#: others. The quickest are taken.
+_BUDGETS = 8.0, 2.0
 
 #: What they may take with it: this many seconds, and so many times what they take without.
-_AT_LEAST, _TIMES = 20.0, 3.0
+_AT_LEAST, _TIMES = 10.0, 2.0
 
 
 def sample(count: int, seed: int, paths: list[str]) -> list[Mutant]:
@@ -96,9 +97,12 @@ def equivalent() -> dict[tuple[str, str, str, str], str]:
 
 def tests_of(mutant: Mutant, source: bytes, known: LineTests) -> list[str]:
     """The tests to run for a mutant, in their order, as far as they are worth their time."""
-    names = known.of(mutant.file, source, statement(source, mutant.line), mutant.line)
-    taken = accumulate(known.seconds.get(name, 0.0) for name in names)
-    return [name for name, seconds in zip(names, taken, strict=True) if seconds <= _BUDGET]
+    found = []
+    of_line = known.of(mutant.file, source, statement(source, mutant.line), mutant.line)
+    for names, budget in zip(of_line, _BUDGETS, strict=True):
+        taken = accumulate(known.seconds.get(name, 0.0) for name in names)
+        found += [name for name, seconds in zip(names, taken, strict=True) if seconds <= budget]
+    return found
 
 
 def judged(
@@ -118,10 +122,7 @@ def judged(
     """
     sources = {mutant.file: (ROOT / mutant.file).read_bytes() for mutant in chosen}
     without_effect = equivalent()
-    tests = {
-        mutant: known.of(mutant.file, sources[mutant.file], statement(sources[mutant.file], mutant.line), mutant.line)
-        for mutant in chosen
-    }
+    tests = {mutant: tests_of(mutant, sources[mutant.file], known) for mutant in chosen}
     free: Queue[Runner] = Queue()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         runners = list(pool.map(Runner, [Path(folder, str(number)) for number in range(jobs)]))

@@ -104,6 +104,8 @@ _LEFT_OUT = re.compile(
     r"|(?:^|/)(?:test_[^/]*|[^/]*_test)\.\w+$|(?:^|/)(?:conftest|arguments|config_utils)\.py$|golden_values",
     re.IGNORECASE,
 )
+#: What a file has that hands its settings to something other than Megatron.
+_ELSEWHERE = re.compile(r"^\s*training_backend: *[\"']?fsdp", re.MULTILINE)
 #: What a Python file that reads or declares the settings has in it.
 _INTERNAL = re.compile(
     rf"add_argument\(\s*[\"']--{_SETTING}|(?:\bif\b|\bassert\b|\belif\b)[^\n]*{_SETTING}"
@@ -145,7 +147,7 @@ def files(root: Path) -> Iterator[tuple[str, str, str]]:
                 text = content.decode("utf-8")
             except UnicodeDecodeError:
                 continue
-            if not (file_type == "python" and _INTERNAL.search(text)):
+            if not (file_type == "python" and _INTERNAL.search(text)) and not _ELSEWHERE.search(text):
                 yield relative, file_type, text
 
 
@@ -189,6 +191,8 @@ def judge(
 ) -> tuple[bool, tuple[str, ...]]:
     """Whether a mistake was found, and what else appeared that does not follow from it.
 
+    A finding that was there before at other settings, in the same words, does not hide a new one at these.
+
     Args:
         mistake: what was planted.
         before: the findings without it.
@@ -196,19 +200,24 @@ def judge(
         added: how many lines it adds.
         path: the file.
     """
-    known = Counter((diagnostic.code, diagnostic.message) for diagnostic in before)
+    known = Counter((one.code, one.message, _is_near(mistake, one, 0)) for one in before)
     found, others = False, []
     for diagnostic in after:
-        known[diagnostic.code, diagnostic.message] -= 1
-        if known[diagnostic.code, diagnostic.message] >= 0:
+        key = (diagnostic.code, diagnostic.message, _is_near(mistake, diagnostic, added))
+        known[key] -= 1
+        if known[key] >= 0:
             continue
         rule, line = RULES[diagnostic.code].name, diagnostic.span.line
         inherited = Path(diagnostic.span.path).name != path.name
-        if rule in mistake.right and (inherited or mistake.lines[0] - 1 <= line <= mistake.lines[1] + 1 + added):
+        if rule in mistake.right and (inherited or _is_near(mistake, diagnostic, added)):
             found = True
         elif rule not in CONSEQUENCES.get(mistake.kind, ()):
             others.append(f"{line}: {diagnostic.code} {diagnostic.message}")
     return found, tuple(others)
+
+
+def _is_near(mistake: Mistake, diagnostic: Diagnostic, added: int) -> bool:
+    return mistake.lines[0] - 1 <= diagnostic.span.line <= mistake.lines[1] + 1 + added
 
 
 def table(title: str, results: list[Result], key: Callable[[Result], str]) -> Iterator[str]:

@@ -33,6 +33,8 @@ from recompute_lint.schemas.derive import derive  # noqa: E402
 CONTRACTS = ROOT / "schemas" / "mcore"
 #: The types of every field of Megatron-Core's configurations, also of those that no guard looks at.
 FIELDS = ROOT / "schemas" / "fields.json"
+#: Where each release has what ``meanings.json`` speaks of.
+PLACES = ROOT / "schemas" / "meaning_places.json"
 NAMES = ROOT / "schemas" / "names.py"
 #: One line for each shipped guard, by which a test notices that one was changed or lost.
 GUARDS = ROOT / "tests" / "schemas" / "guards.txt"
@@ -61,6 +63,7 @@ def main(argv: list[str] | None = None) -> int:
     index = {"releases": {release: file_of(contract, files) for release, contract in contracts.items()}}
     (CONTRACTS / "index.json").write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
     FIELDS.write_text(fields_text(source_of(release, arguments.cache) for release in contracts), encoding="utf-8")
+    PLACES.write_text(places_text({r: source_of(r, arguments.cache) for r in contracts}), encoding="utf-8")
     flags = {
         release: flags_of(source_of(release, arguments.cache), set(contract["x-recompute"]))
         for release, contract in contracts.items()
@@ -248,6 +251,30 @@ def fields_text(sources: Iterable[Path]) -> str:
     found = {name: [] if name in untold else sorted(types[name]) for name in sorted(types)}
     rows = [f" {json.dumps(name)}: {json.dumps(stated)}" for name, stated in found.items()]
     return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
+def places_text(sources: dict[str, Path]) -> str:
+    """The content of :data:`PLACES`: by place and release, the first line that begins with what is looked for.
+
+    Args:
+        sources: the folder with the source of each release, oldest first.
+    """
+    wanted = json.loads((PLACES.parent / "meanings.json").read_text(encoding="utf-8"))["places"]
+    found: dict[str, dict[str, str]] = {}
+    for name, alternatives in wanted.items():
+        found[name] = {}
+        for release, source in sources.items():
+            place = next(filter(None, (_first_line(source, *wanted) for wanted in alternatives)), None)
+            if place:
+                found[name][release] = place
+    rows = [f" {json.dumps(name)}: {json.dumps(places)}" for name, places in found.items()]
+    return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
+def _first_line(source: Path, file: str, text: str) -> str | None:
+    path = source / "megatron" / "core" / file
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return next((f"{file}#L{number}" for number, line in enumerate(lines, 1) if line.strip().startswith(text)), None)
 
 
 def guard_lines(name: str, contract: dict[str, Any]) -> list[str]:

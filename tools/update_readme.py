@@ -1,4 +1,9 @@
-"""Write README's tables of rules and dialects from the registry: ``python tools/update_readme.py [--check]``."""
+"""Write the parts of README that other files decide: ``python tools/update_readme.py [--check | --links ADDRESS]``.
+
+These are the tables of rules and dialects, and the commands that install recompute-lint, which change on the day when
+it is published (``recompute_lint/published.py``). With ``--links``, links to files of the repository become links to an
+address: a package index shows README without them.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from recompute_lint import __version__, published  # noqa: E402
 from recompute_lint.lint_rules import pages  # noqa: E402
 from recompute_lint.lint_rules.registry import RULES  # noqa: E402
 from recompute_lint.sources.dialects import DIALECTS  # noqa: E402
@@ -34,6 +40,26 @@ def tables() -> dict[str, list[str]]:
     }
 
 
+def blocks() -> dict[str, str]:
+    """The text of each block of code, by the name in its marker."""
+    package = f'"recompute-lint @ git+{published.REPOSITORY}@v{__version__}"'
+    if published.ON_PYPI:
+        package = "recompute-lint"
+    if published.REPOSITORY:
+        install = f"$ pip install {package}\n"
+        repository, revision = published.REPOSITORY, f"v{__version__}"
+        job = f"- run: pip install {package}\n"
+    else:
+        install = "$ pip install PATH_OF_A_CHECKOUT     # of this repository; or git+ and the address of a clone\n"
+        repository, revision = "PATH_OR_ADDRESS_OF_A_CLONE", "COMMIT    # what `git rev-parse HEAD` says there"
+        job = "- run: pip install git+ADDRESS_OF_A_CLONE@COMMIT\n"
+    return {
+        "install": install,
+        "pre-commit": f"repos:\n  - repo: {repository}\n    rev: {revision}\n    hooks:\n      - id: recompute-lint\n",
+        "ci": f"{job}- run: recompute-lint --output-format github .\n",
+    }
+
+
 def _fix(code: str) -> str:
     return "yes" if pages.fixable(code) else ""
 
@@ -55,7 +81,17 @@ def updated(text: str) -> str:
         text, count = re.subn(pattern, lambda match, rows=replacement: match[1] + rows, text)
         if count != 1:
             raise SystemExit(f"README.md has no place for the table of {name}")
+    for name, block in blocks().items():
+        pattern = rf"(<!-- {name} -->\n```\w+\n)(?:(?!```).*\n)*"
+        text, count = re.subn(pattern, lambda match, block=block: match[1] + block, text)
+        if count != 1:
+            raise SystemExit(f"README.md has no place for the block {name}")
     return text
+
+
+def with_links(text: str, address: str) -> str:
+    """``text`` with what links to a file of the repository linking to ``address`` and its name."""
+    return re.sub(r"(\]\()(?![a-z]+:|#)", lambda match: f"{match[1]}{address.rstrip('/')}/", text)
 
 
 def main() -> int:
@@ -63,6 +99,8 @@ def main() -> int:
     path = ROOT / "README.md"
     text = path.read_text()
     new = updated(text)
+    if "--links" in sys.argv[1:]:
+        new = with_links(new, sys.argv[sys.argv.index("--links") + 1])
     if "--check" in sys.argv[1:]:
         return int(new != text)
     path.write_text(new)

@@ -8,19 +8,17 @@ predicted.
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 
 from ...smoke.advise.gpus import GPUS
 from ...smoke.advise.predict import AdviseOptions, AdviseSite
 from ...smoke.advise.words import Target
 from ...smoke.request import GIB
-from ...sources.model import UNKNOWN, Site
+from ..memory import site_of, target_of
+from ..options import size
 from ..stated import check_facts
 from .common import UsageError, add_configuration_options, fail
 from .smoke_options import _pairs, read, store
-
-_UNITS = {"GB": 10**9, "GIB": 2**30, "MB": 10**6, "MIB": 2**20, "TB": 10**12, "G": 10**9}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +71,7 @@ def _options(namespace: argparse.Namespace) -> AdviseOptions:
     facts = _pairs(namespace.facts, "--facts")
     check_facts(facts.items(), "--facts", others=True)
     return AdviseOptions(
-        memory=_bytes(namespace.gpu_memory, "--gpu-memory") if namespace.gpu_memory else None,
+        memory=size(namespace.gpu_memory, "--gpu-memory") if namespace.gpu_memory else None,
         gpus=namespace.gpus,
         gpu=namespace.gpu,
         model=namespace.model,
@@ -81,7 +79,7 @@ def _options(namespace: argparse.Namespace) -> AdviseOptions:
         mcore=namespace.mcore,
         te=namespace.te,
         imbalance=namespace.imbalance,
-        reserve=_bytes(namespace.reserve, "--reserve"),
+        reserve=size(namespace.reserve, "--reserve"),
         timeout=namespace.timeout,
         memory_limit=int(namespace.memory_limit * GIB),
         progress=_progress if sys.stderr.isatty() else AdviseOptions().progress,
@@ -93,41 +91,5 @@ def _progress(stage: str) -> None:
     sys.stderr.flush()
 
 
-def _bytes(text: str, option: str) -> int:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]*)", text.strip())
-    unit = _UNITS.get(match[2].upper() or "GB") if match else None
-    if match is None or unit is None:
-        raise UsageError(f"{option}: {text!r} is not a size; write 80GB or 79.6GiB")
-    return int(float(match[1]) * unit)
-
-
 def _sites(namespace: argparse.Namespace) -> list[tuple[AdviseSite, Target]]:
-    return [(_site(site), _target(site)) for site in read(namespace)]
-
-
-def _site(site: Site) -> AdviseSite:
-    written = {name: setting.value for name, setting in site.settings.items() if "recompute" not in name}
-    dropped = {finding.involved[0].name for finding in site.ignored}
-    known = {**written, **site.effective}
-    known = {name: value for name, value in known.items() if value is not UNKNOWN and name not in dropped}
-    label = f"{site.file}:{site.anchor.line}" + (f" {site.path}" if site.path else "")
-    return AdviseSite(label, known, not site.closed, site.dialect)
-
-
-def _target(site: Site) -> Target:
-    values, keys = {}, {}
-    for name, setting in site.settings.items():
-        span = setting.span
-        if span.path == site.file:
-            values[name] = (span.line, span.column, span.end_line, span.end_column)
-        if setting.key.path == site.file:
-            keys[name] = (setting.key.line, setting.key.column)
-    try:
-        with open(site.file, encoding="utf-8") as stream:
-            text = stream.read()
-    except (OSError, UnicodeDecodeError):
-        text = ""
-    inherited = frozenset(
-        name for name, setting in site.settings.items() if name not in keys and setting.value is not None
-    )
-    return Target(site.dialect, site.path, site.file, text, values, keys, inherited)
+    return [(site_of(site), target_of(site)) for site in read(namespace)]

@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING
 
 from ...lint_rules.registry import RULES
 from ...schemas import store
+from ...schemas.reading import read
 from ...sources.text import reason_of
 from ...sources.visible import visible, visible_lines
 from .. import output
-from ..contracts import Contracts
-from ..engine import Linter
+from ..options import RUN
 from ..report import Report
-from ..trouble import Left, reason
+from .check_source import Source
 from .common import (
     UsageError,
     add_configuration_options,
     add_contract_options,
     add_rule_options,
-    configurations,
+    count,
     fail,
+    is_terminal,
     write,
     write_as_it_is,
     write_error,
@@ -42,30 +43,54 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fixing.add_argument(
         "--unsafe-fixes", action="store_true", help="with --fix or --diff: also fixes that may not be what was meant"
     )
+    fixing.add_argument("--no-fix", action="store_true", help="fix nothing, whatever the configuration says")
     fixing.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
+    fixing.add_argument(
+        "--add-suppressions", action="store_true", help="write comments that suppress the findings there are"
+    )
     files = parser.add_argument_group("which files")
     files.add_argument("--exclude", metavar="GLOBS", action="append", help="skip these files and folders")
     files.add_argument(
         "--force-exclude", action="store_true", help="apply --exclude to files named on the command line, too"
     )
+    files.add_argument(
+        "--diff-base",
+        metavar="REV",
+        help="only files that differ from this commit, and those that inherit from one that does (asks git)",
+    )
+    files.add_argument("--show-files", action="store_true", help="list the files that would be linted")
     files.add_argument("--stdin-filename", metavar="PATH", help="the file name of standard input")
     add_configuration_options(parser)
     report = parser.add_argument_group("report")
     report.add_argument(
         "--output-format",
         metavar="FORMAT",
-        default="full",
         choices=output.FORMATS,
         help=f"{', '.join(output.FORMATS)} (default: full)",
     )
     report.add_argument("--output-file", metavar="FILE", help="write the report to FILE")
+    report.add_argument(
+        "--evidence",
+        metavar="FILE",
+        action="append",
+        help="with markdown: the Markdown that advise or bench wrote, to be part of the report",
+    )
     report.add_argument("--statistics", action="store_true", help="count findings by rule instead of listing them")
     report.add_argument("--baseline", metavar="FILE", help="do not report the findings that FILE lists")
     report.add_argument("--write-baseline", metavar="FILE", help="write the current findings to FILE")
     report.add_argument(
         "--require-sites", action="store_true", help="exit 2 where a path has no recompute configuration to check"
     )
-    report.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings")
+    report.add_argument(
+        "--min-severity", metavar="SEVERITY", choices=RUN["min-severity"], help="error: do not report warnings"
+    )
+    report.add_argument(
+        "--fail-on", metavar="SEVERITY", choices=RUN["fail-on"], help="exit 1 on warning (default), error, or never"
+    )
+    report.add_argument("--exit-zero", action="store_true", help="exit 0 even with findings: --fail-on never")
+    report.add_argument("--color", metavar="WHEN", choices=RUN["color"], help="auto (default), always or never")
+    report.add_argument("--show-settings", action="store_true", help="show the settings that hold for PATHS")
+    report.add_argument("--watch", action="store_true", help="lint again whenever a file changes")
     report.add_argument("--no-cache", action="store_true", help="do not keep contracts derived from a source tree")
     report.add_argument("-q", "--quiet", action="store_true", help="no summary")
     report.add_argument("-v", "--verbose", action="store_true", help="list the sites of each file on standard error")
@@ -74,12 +99,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(namespace: argparse.Namespace) -> int:
     """Lint, report, and return the exit code."""
     try:
-        source = _Source(namespace)
+        if namespace.watch:
+            from .check_modes import watch
+
+            return watch(namespace, run)
+        source = Source(namespace)
+        if namespace.show_files or namespace.show_settings:
+            from .check_modes import show
+
+            return show(source, namespace)
+        if namespace.add_suppressions:
+            from .check_modes import suppress
+
+            return suppress(source, namespace)
         if namespace.write_baseline:
             return _write_baseline(source, namespace)
         if namespace.diff:
             return _diff(source, namespace)
+        evidence = _evidence(namespace.evidence or [])
         report, count = _fix(source, namespace) if namespace.fix else (source.lint(), 0)
+        if namespace.min_severity == "error":
+            report = report._replace(diagnostics=[one for one in report.diagnostics if one.severity == "error"])
+        report = report._replace(evidence=evidence)
     except (UsageError, store.UnknownRelease) as error:
         return fail(error)
     except BrokenPipeError:
@@ -87,7 +128,7 @@ def run(namespace: argparse.Namespace) -> int:
     except OSError as error:
         return fail(UsageError(f"{error.filename}: cannot be written: {reason_of(error)}"))
     source.tell()
-    if not report.files and not (namespace.force_exclude or namespace.quiet):
+    if not report.files and not (namespace.force_exclude or namespace.quiet or namespace.diff_base):
         write_error(f"recompute-lint: warning: no files to lint in {', '.join(source.paths)}")
     if namespace.dialect and not namespace.force_exclude and not (report.sites or report.diagnostics):
         return fail(UsageError(f"--dialect {namespace.dialect}: no recompute settings in {', '.join(source.paths)}"))
@@ -96,21 +137,60 @@ def run(namespace: argparse.Namespace) -> int:
     if not namespace.quiet:
         for line in report.stale:
             write_error(f"recompute-lint: {line}")
+        for line in report.doubts:
+            write_error(f"recompute-lint: warning: {line}")
     if source.is_stdin and namespace.fix:
         sys.stdout.buffer.write(source.given[source.paths[0]])
         sys.stdout.flush()
         return _exit_code(report, namespace)
     form = output.load(namespace.output_format)
-    text = _statistics(report) if namespace.statistics else form.render(report, color=_color(namespace))
-    if not namespace.quiet and (namespace.statistics or form.TEXT):
+    as_json = namespace.output_format == "json"
+    text = _statistics(report, as_json) if namespace.statistics else form.render(report, color=_color(namespace))
+    if not namespace.quiet and ((namespace.statistics and not as_json) or form.TEXT):
         text += visible(summary(report, count)) + "\n"
     try:
         _write(text, namespace.output_file)
+        if namespace.output_format == "github" and os.environ.get(_SUMMARY):
+            _append(output.load("markdown").render(report, color=False), os.environ[_SUMMARY])
     except BrokenPipeError:
         raise
     except OSError as error:
-        return fail(UsageError(f"{namespace.output_file}: cannot be written: {reason_of(error)}"))
+        file = namespace.output_file or os.environ.get(_SUMMARY)
+        return fail(UsageError(f"{file}: cannot be written: {reason_of(error)}"))
     return _exit_code(report, namespace)
+
+
+#: The file that GitHub Actions shows beside a job.
+_SUMMARY = "GITHUB_STEP_SUMMARY"
+
+
+#: GitHub drops a summary of more than 1 MiB; so much of ours goes into it, in bytes.
+_MOST_SUMMARY = 900_000
+
+
+def _append(text: str, path: str) -> None:
+    content = text.encode("utf-8", "backslashreplace")
+    if len(content) > _MOST_SUMMARY:
+        content = content[: content.rindex(b"\n\n", 0, _MOST_SUMMARY)] + b"\n\nThe rest did not fit in here.\n"
+    with open(path, "ab") as stream:
+        stream.write(content + b"\n")
+
+
+def _evidence(paths: list[str]) -> str:
+    """What the files hold that ``--evidence`` names, one below the other.
+
+    Raises:
+        UsageError: one cannot be read.
+    """
+    texts = []
+    for path in paths:
+        try:
+            texts.append(read(path).decode("utf-8"))
+        except OSError as error:
+            raise UsageError(f"--evidence: {path}: cannot be read: {reason_of(error)}") from None
+        except UnicodeDecodeError:
+            raise UsageError(f"--evidence: {path}: not text in UTF-8") from None
+    return "\n\n".join(texts)
 
 
 def _without_sites(paths: list[str], report: Report) -> list[str]:
@@ -124,71 +204,16 @@ def _without_sites(paths: list[str], report: Report) -> list[str]:
 
 
 def _exit_code(report: Report, namespace: argparse.Namespace) -> int:
-    return 1 if report.diagnostics and not namespace.exit_zero else 0
-
-
-class _Source:
-    """What is linted: paths, or standard input under a name."""
-
-    def __init__(self, namespace: argparse.Namespace) -> None:
-        self._namespace = namespace
-        self.is_stdin = "-" in namespace.paths
-        self.paths: list[str] = namespace.paths
-        self.given: dict[str, bytes] = {}
-        #: By path, why a file was left as it is.
-        self.left: dict[str, Exception] = {}
-        if self.is_stdin:
-            if namespace.paths != ["-"]:
-                raise UsageError("- is standard input and cannot be combined with other paths")
-            self.paths = [os.path.normpath(namespace.stdin_filename or "stdin.yaml")]
-            if sys.stdin is None:
-                raise UsageError("standard input is closed")
-            self.given[self.paths[0]] = sys.stdin.buffer.read()
-
-    def lint(self) -> Report:
-        """Lint anew: the files may have changed."""
-        options = configurations(self._namespace)
-        linter = Linter(options, contracts=Contracts(options, cache=not self._namespace.no_cache))
-        if self.is_stdin:
-            return linter.run(self.paths, self.given)
-        files = linter.files(self.paths, force_exclude=self._namespace.force_exclude)
-        if self._namespace.fix:
-            from ..replace import clean
-
-            files = list(files)
-            clean({os.path.dirname(os.path.realpath(path)) for path in files})
-        return linter.run(files, verbose=write_error if self._namespace.verbose else None)
-
-    def failed(self, path: str, error: Exception) -> None:
-        """Note that a file's fixes cannot be worked out."""
-        self.left[path] = Left(". ".join(filter(None, reason(error))))
-
-    def tell(self) -> None:
-        """Say on standard error which files are left as they are, and why."""
-        for path, why in self.left.items():
-            write_error(f"recompute-lint: {path} is left as it is: {why}")
-
-    def put(self, path: str, old: bytes, new: bytes) -> bool:
-        """Replace a file's content; False where the file is left as it is."""
-        if self.is_stdin:
-            self.given[path] = new
-            return True
-        from ..replace import replace
-
-        self.left.pop(path, None)
-        try:
-            replace(path, old, new)
-        except Left as why:
-            self.left[path] = why
-            return False
-        return True
+    if namespace.exit_zero or namespace.fail_on == "never":
+        return 0
+    return 1 if any(one.severity == "error" or namespace.fail_on != "error" for one in report.diagnostics) else 0
 
 
 #: A fix may make another possible; after this many rounds, fixes are undoing each other.
 _ROUNDS = 10
 
 
-def _fix(source: _Source, namespace: argparse.Namespace) -> tuple[Report, int]:
+def _fix(source: Source, namespace: argparse.Namespace) -> tuple[Report, int]:
     """Fix what can be fixed, and report the rest. What changed meanwhile is linted anew and tried again."""
     from ..fix import fixed
     from ..replace import Changed
@@ -198,11 +223,11 @@ def _fix(source: _Source, namespace: argparse.Namespace) -> tuple[Report, int]:
     for _ in range(_ROUNDS):
         results = fixed(report.diagnostics, report.contents, unsafe=namespace.unsafe_fixes, failed=source.failed)
         worth_another = False
-        for path, (content, count) in results.items():
+        for path, (content, number) in results.items():
             if path in source.left and not isinstance(source.left[path], Changed):
                 continue
             if source.put(path, report.contents[path], content):
-                total += count
+                total += number
                 worth_another = True
             else:
                 worth_another = worth_another or isinstance(source.left[path], Changed)
@@ -212,7 +237,7 @@ def _fix(source: _Source, namespace: argparse.Namespace) -> tuple[Report, int]:
     return report, total
 
 
-def _diff(source: _Source, namespace: argparse.Namespace) -> int:
+def _diff(source: Source, namespace: argparse.Namespace) -> int:
     """Print what fixes would change; exit 1 if they would change anything."""
     from difflib import unified_diff
 
@@ -229,11 +254,11 @@ def _diff(source: _Source, namespace: argparse.Namespace) -> int:
         for row in unified_diff(before, after, shown, shown):
             rows.append(row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n")
     text = "".join(rows)
-    _write(visible_lines(text) if _is_terminal() and not namespace.output_file else text, namespace.output_file)
+    _write(visible_lines(text) if is_terminal() and not namespace.output_file else text, namespace.output_file)
     return 1 if results and not namespace.exit_zero else 0
 
 
-def _write_baseline(source: _Source, namespace: argparse.Namespace) -> int:
+def _write_baseline(source: Source, namespace: argparse.Namespace) -> int:
     """List all findings in a file; exit 0."""
     from ..baseline import text_of
     from ..replace import write as replace
@@ -241,20 +266,18 @@ def _write_baseline(source: _Source, namespace: argparse.Namespace) -> int:
     report, path = source.lint(), namespace.write_baseline
     replace(path, text_of(report.diagnostics, report.lines, path).encode("utf-8", "backslashreplace"))
     if not namespace.quiet:
-        write(f"{path} lists {_count(len(report.diagnostics), 'finding')}.\n")
+        write(f"{path} lists {count(len(report.diagnostics), 'finding')}.\n")
     return 0
 
 
 def _color(namespace: argparse.Namespace) -> bool:
+    if namespace.color != "auto":
+        return namespace.color == "always"
     if os.environ.get("NO_COLOR") or namespace.output_file:
         return False
     if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
         return True
-    return _is_terminal() and os.environ.get("TERM") != "dumb"
-
-
-def _is_terminal() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty()
+    return is_terminal() and os.environ.get("TERM") != "dumb"
 
 
 def _write(text: str, path: str | None) -> None:
@@ -268,29 +291,34 @@ def _write(text: str, path: str | None) -> None:
         sys.stdout.flush()
 
 
-def _statistics(report: Report) -> str:
+def _statistics(report: Report, as_json: bool) -> str:
     counts = Counter(diagnostic.code for diagnostic in report.diagnostics)
     rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return "".join(f"{count:6}  {code}  {RULES[code].name}\n" for code, count in rows)
+    if as_json:  # in ruff's shape
+        import json
+
+        fixable = {diagnostic.code for diagnostic in report.diagnostics if diagnostic.fix}
+        found = [
+            {"code": code, "name": RULES[code].name, "count": number, "fixable": code in fixable}
+            for code, number in rows
+        ]
+        return json.dumps(found, indent=2) + "\n"
+    return "".join(f"{number:6}  {code}  {RULES[code].name}\n" for code, number in rows)
 
 
 def summary(report: Report, fixed: int = 0) -> str:
     """One line: what was found, in how many files, and what they were linted against."""
     against = f" ({'; '.join(report.linted_against)})" if report.linted_against else ""
-    looked = f"{_count(report.files, 'file')}, {_count(report.sites, 'recompute site')}{against}"
-    done = f"Fixed {_count(fixed, 'finding')}. " if fixed else ""
+    looked = f"{count(report.files, 'file')}, {count(report.sites, 'recompute site')}{against}"
+    done = f"Fixed {count(fixed, 'finding')}. " if fixed else ""
     listed = f"; {report.in_baseline} more in the baseline" if report.in_baseline else ""
     if report.unread:
         reasons = Counter(place.reason for place in report.unread)
         why = " and ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-        listed += f"; not read: {_count(len(report.unread), 'recompute setting')}, {why} (list: -v; see --dialect)"
+        listed += f"; not read: {count(len(report.unread), 'recompute setting')}, {why} (list: -v; see --dialect)"
     if not report.diagnostics:
         return f"{done}No mistakes found in {looked}{listed}."
     errors = sum(diagnostic.severity == "error" for diagnostic in report.diagnostics)
     warnings = len(report.diagnostics) - errors
-    parts = [_count(number, word) for number, word in ((errors, "error"), (warnings, "warning")) if number]
+    parts = [count(number, word) for number, word in ((errors, "error"), (warnings, "warning")) if number]
     return f"{done}Found {' and '.join(parts)} in {looked}{listed}."
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -26,7 +26,9 @@ def add_contract_options(parser: argparse.ArgumentParser) -> None:
     """Options that say what the files are linted against."""
     group = parser.add_argument_group("what is valid")
     group.add_argument(
-        "--mcore", metavar="VERSION", help="the megatron-core in use: a release, a source tree, or 'installed'"
+        "--mcore",
+        metavar="VERSION",
+        help="the megatron-core in use: a release, a series (0.16: its newest), a source tree, or 'installed'",
     )
     group.add_argument("--te", metavar="VERSION", help="the Transformer Engine in use")
     group.add_argument(
@@ -126,6 +128,16 @@ def write_problem(problem: Finding) -> None:
     write_error(f"{span.path}:{span.line}:{span.column}: {code} {problem.message}")
 
 
+def is_terminal() -> bool:
+    """Whether standard output is one."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def count(number: int, word: str) -> str:
+    """``1 file``, ``2 files``."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
 def fail(error: Exception) -> int:
     """Say on standard error why the command could not run."""
     write_error(f"recompute-lint: {error}")
@@ -138,7 +150,9 @@ __all__ = [
     "add_contract_options",
     "add_rule_options",
     "configurations",
+    "count",
     "fail",
+    "is_terminal",
     "write",
     "write_as_it_is",
     "write_error",

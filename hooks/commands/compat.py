@@ -1,4 +1,7 @@
-"""Print a table of recipes and Megatron-Core releases: ok, or the first mistake."""
+"""Compare recipes with Megatron-Core releases: ok, or the first mistake.
+
+Recipes with the same verdicts are one group. html is a page with a matrix, which needs nothing else.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ from ...lint_rules.check import check
 from ...schemas import store
 from ...schemas.choose import Choice
 from ...schemas.contract import Contract
-from ...sources.model import Finding
-from ...sources.visible import visible
+from ...sources.model import Finding, Site
+from ..compat_report import OK, Cell, Row, as_html, as_json, as_markdown, as_text
 from ..contracts import Contracts
 from ..engine import Linter
 from ..report import Reporter
@@ -23,6 +26,8 @@ from .common import (
     configurations,
     fail,
     write,
+    write_as_it_is,
+    write_error,
     write_problem,
 )
 
@@ -34,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--releases", metavar="FROM..TO", default="", help="such as 0.12..0.19 (default: the newest of each series)"
     )
     parser.add_argument("--all", action="store_true", help="also list the recipes that are ok in every release")
-    parser.add_argument("--output-format", choices=("text", "markdown", "json"), default="text")
+    parser.add_argument("--output-format", choices=("text", "markdown", "json", "html"), default="text")
     add_contract_options(parser)
     add_configuration_options(parser)
 
@@ -44,41 +49,55 @@ def run(namespace: argparse.Namespace) -> int:
     try:
         if ".." in (namespace.mcore or ""):
             namespace.releases, namespace.mcore = namespace.mcore, None
-        versions = _versions(namespace.releases)
+        contracts = {version: store.load(version) for version in _versions(namespace.releases)}
         options = configurations(namespace)
         contracts_of = Contracts(options)
         reporter = Reporter(options, contracts_of)
         linter = Linter(options, contracts=contracts_of, reporter=reporter)
-        contracts = [store.load(version) for version in versions]
-        rows: list[tuple[str, list[str]]] = []
+        recipes: list[tuple[str, list[Site], Choice]] = []
         failing = False
-        choices: dict[Choice, None] = {}
         for file in linter.files(namespace.paths):
             sites, problems = linter.sites(file)
             for problem in problems:
                 failing = failing or registry.find(problem.rule).severity == "error"
                 write_problem(problem)
-            if not sites:
-                continue
-            choice = contracts_of.for_file(file)
-            choices[choice] = None
+            if sites:
+                recipes.append((file, sites, contracts_of.for_file(file)))
+        for _, _, choice in recipes:
+            if not choice.assumed:
+                contracts[choice.contract.version] = choice.contract
+        releases = sorted(contracts, key=store.version_key)
+        rows = []
+        for file, sites, choice in recipes:
             te = linter.options_for(file).te or None
-            is_shown = partial(reporter.shows, file)
-            cells = [_first(sites, contract, te, is_shown) for contract in contracts]
-            failing = failing or _first(sites, choice.contract, te, is_shown) != "ok"
-            if namespace.all or set(cells) != {"ok"}:
-                rows.append((file, cells))
+            first = partial(_first, sites, te=te, is_shown=partial(reporter.shows, file))
+            cells = {name: first(contracts[name]) for name in releases}
+            rows.append(Row(file, cells, choice.contract.version, first(choice.contract), choice.reason))
     except (UsageError, store.UnknownRelease) as error:
         return fail(error)
-    _print(namespace.output_format, versions, rows)
-    if namespace.output_format != "json":
-        used = "; ".join(f"{choice.contract.version}: {choice.reason}" for choice in choices)
-        write(
-            f"{'' if rows else 'Every recipe is ok in every release. '}In use: megatron-core {used}.\n"
-            if used
-            else "No recipes.\n"
-        )
-    return 1 if failing else 0
+    _print(namespace, rows, releases)
+    for doubt in dict.fromkeys(doubt for _, _, choice in recipes for doubt in choice.doubts):
+        write_error(f"recompute-lint: warning: {doubt}")
+    return 1 if failing or any(row.in_use.verdict != OK for row in rows) else 0
+
+
+def _print(namespace: argparse.Namespace, rows: list[Row], releases: list[str]) -> None:
+    format = namespace.output_format
+    shown = [row for row in rows if namespace.all or any(cell.verdict != OK for cell in row.cells.values())]
+    if format == "json":
+        write_as_it_is(as_json(shown))
+    elif format == "html":
+        write(as_html(shown, releases))
+    else:
+        used = "; ".join(dict.fromkeys(f"{row.used}: {row.because}" for row in rows))
+        end = f"In use: megatron-core {used}.\n" if used else "No recipes.\n"
+        if not shown:
+            write(f"Every recipe is ok in every release. {end}" if rows else end)
+        elif format == "markdown":
+            write(as_markdown(shown, releases) + end)
+        else:
+            listed = as_text(rows, releases, all=namespace.all)
+            write(f"{listed}\nCompared: {', '.join(releases)}. {end}")
 
 
 def _versions(wanted: str) -> list[str]:
@@ -103,29 +122,11 @@ def _versions(wanted: str) -> list[str]:
     return store.newest_of_each_series(known)
 
 
-def _first(sites: list, contract: Contract, te: str | None, is_shown: Callable[[Finding], bool]) -> str:
-    """The code of the first error, ``ok`` if there is none."""
+def _first(sites: list[Site], contract: Contract, *, te: str | None, is_shown: Callable[[Finding], bool]) -> Cell:
+    """The first error that a release reports."""
     for site in sites:
         for finding in filter(is_shown, check(site, contract, te)):
             rule = registry.find(finding.rule)
             if (finding.severity or rule.severity) == "error":
-                return rule.code
-    return "ok"
-
-
-def _print(format: str, versions: list[str], rows: list[tuple[str, list[str]]]) -> None:
-    if format == "json":
-        import json
-
-        print(json.dumps([{"file": file, **dict(zip(versions, cells, strict=True))} for file, cells in rows], indent=2))
-        return
-    if not rows:
-        return
-    table = [["recipe", *versions], *([visible(file), *cells] for file, cells in rows)]
-    if format == "markdown":
-        table.insert(1, ["---"] * len(table[0]))
-        write("".join(f"| {' | '.join(row)} |\n" for row in table))
-        return
-    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-    for row in table:
-        write("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n")
+                return Cell(rule.code, finding.message, finding.span.line)
+    return Cell(OK)

@@ -16,7 +16,7 @@ from ...sources.text import reason_of
 from ...sources.visible import visible
 from .common import UsageError, fail, write, write_error
 
-_RELEASE = "a release, a source tree, or 'installed'"
+_RELEASE = "a release, a series (0.16: its newest), a source tree, or 'installed'"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ...published import requirement  # pyrefly: ignore[missing-import]  # the package is mapped from folders
 from .common import UsageError, add_configuration_options, add_contract_options, add_rule_options, configurations, fail
 
 
@@ -23,6 +24,6 @@ def run(namespace: argparse.Namespace) -> int:
     try:
         from ..server import make
     except ImportError as error:
-        return fail(UsageError(f"the language server needs the extra lsp: pip install 'recompute-lint[lsp]' ({error})"))
+        return fail(UsageError(f"the language server needs the extra lsp: pip install {requirement('lsp')} ({error})"))
     make(lambda: configurations(namespace)).start_io()
     return 0

@@ -12,6 +12,7 @@ from ...sources.model import UNKNOWN, Site
 from ...sources.reader import hides_settings
 from ..engine import Linter
 from ..stated import check_facts
+from . import smoke_release
 from .common import UsageError, add_configuration_options, configurations
 
 #: More seconds, or gibibytes, than this are no limit; neither is what is no number.
@@ -25,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> 
     run.add_argument("--timeout", type=float, default=180.0, metavar="SECONDS", help="for one child process (180)")
     run.add_argument("--memory-limit", type=float, default=6.0, metavar="GIB", help="for one child process (6)")
     run.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto", help="(auto: a GPU if there is one)")
-    run.add_argument("--mcore", metavar="VERSION|PATH", help="the megatron-core to run: a folder, or the one installed")
+    run.add_argument("--mcore", metavar="VERSION|PATH", help="the megatron-core to run: a folder, or 'installed'")
     model = parser.add_argument_group("the model")
     model.add_argument("--layers", type=int, metavar="N", help="transformer layers (the fewest that show the settings)")
     model.add_argument("--model", metavar="PATH", help="the model's Hugging Face config.json, or its folder")
@@ -88,8 +89,15 @@ def read(namespace: argparse.Namespace) -> list[Site]:
 
 
 def sites(namespace: argparse.Namespace) -> list[SmokeSite]:
-    """What is known of the settings of each of :func:`read`'s sites; raises what that does."""
-    return list(map(_site, read(namespace)))
+    """What is known of the settings of each of :func:`read`'s sites.
+
+    Raises:
+        UsageError, store.UnknownRelease: as :func:`read`; or another megatron-core is installed than they are for.
+    """
+    found = read(namespace)
+    if namespace.mcore is None:
+        smoke_release.check((site.file for site in found), configurations(namespace))
+    return list(map(_site, found))
 
 
 def _site(site: Site) -> SmokeSite:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from ..report import Report
+if TYPE_CHECKING:
+    from ..report import Report
 
 #: What ``--output-format`` takes. Each has a module ``<name>_format`` here.
-FORMATS = ("full", "concise", "json", "github", "gitlab", "junit", "sarif")
+FORMATS = ("full", "concise", "json", "github", "gitlab", "junit", "markdown", "rdjson", "sarif")
 
 
 class Format(Protocol):

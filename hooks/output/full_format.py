@@ -49,7 +49,7 @@ def _block(diagnostic: Diagnostic, source: list[str], paint: Callable[[str, str]
     if diagnostic.note:
         rows.append(f"{gutter} {equals} {paint('bold', 'note:')} {diagnostic.note}")
     if diagnostic.inherited_by:
-        rows.append(f"{gutter} {equals} {paint('bold', 'note:')} {_inheritors(diagnostic.inherited_by)}")
+        rows.append(f"{gutter} {equals} {paint('bold', 'note:')} {_inheritors(diagnostic)}")
     if diagnostic.help:
         fixable = (
             " (--fix)"
@@ -62,9 +62,11 @@ def _block(diagnostic: Diagnostic, source: list[str], paint: Callable[[str, str]
     return "\n".join(rows)
 
 
-def _inheritors(files: tuple[str, ...]) -> str:
-    count = len(files)
-    return f"inherited by {count} linted file{'s' * (count != 1)}: {', '.join(files[:3])}{', ...' if count > 3 else ''}"
+def _inheritors(diagnostic: Diagnostic) -> str:
+    files = diagnostic.inherited_by
+    count, more = len(files), "more " if diagnostic.home else ""
+    named = f"{', '.join(files[:3])}{', ...' if count > 3 else ''}"
+    return f"inherited by {count} {more}linted file{'s' * (count != 1)}: {named}"
 
 
 def _window(line: str, column: int) -> tuple[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..report import Report
+from .places import relative
 from .visible import shown
 
 TEXT = False
@@ -15,7 +16,7 @@ def render(report: Report, *, color: bool) -> str:
         span = diagnostic.span
         where = {
             "title": f"recompute-lint ({diagnostic.code} {diagnostic.name})",
-            "file": span.path,
+            "file": relative(span.path),
             "line": span.line,
             "col": span.column,
             "endLine": span.end_line,
@@ -23,6 +24,8 @@ def render(report: Report, *, color: bool) -> str:
         }
         properties = ",".join(f"{key}={_property(str(value))}" for key, value in where.items())
         words = [f"{span.path}:{span.line}:{span.column}: {diagnostic.code} {diagnostic.message}"]
+        if diagnostic.note:
+            words.append(f"note: {diagnostic.note}")
         if diagnostic.help:
             words.append(f"help: {diagnostic.help}")
         rows.append(f"::{diagnostic.severity} {properties}::{_data(chr(10).join(words))}\n")

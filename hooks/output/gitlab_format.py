@@ -6,6 +6,7 @@ import hashlib
 import json
 
 from ..report import Report
+from .places import relative
 
 TEXT = False
 
@@ -16,7 +17,8 @@ def render(report: Report, *, color: bool) -> str:
     issues = []
     for diagnostic in report.diagnostics:
         # Line numbers are left out, so that a finding keeps its fingerprint when lines above it come and go.
-        basis = f"{diagnostic.span.path}:{diagnostic.code}:{diagnostic.message}"
+        path = relative(diagnostic.span.path)
+        basis = f"{path}:{diagnostic.code}:{diagnostic.message}"
         seen[basis] = seen.get(basis, 0) + 1
         issues.append(
             {
@@ -25,7 +27,7 @@ def render(report: Report, *, color: bool) -> str:
                 "severity": "major" if diagnostic.severity == "error" else "minor",
                 "fingerprint": hashlib.sha256(f"{basis}:{seen[basis]}".encode("utf-8", "surrogateescape")).hexdigest(),
                 "location": {
-                    "path": diagnostic.span.path,
+                    "path": path,
                     "positions": {
                         "begin": {"line": diagnostic.span.line, "column": diagnostic.span.column},
                         "end": {"line": diagnostic.span.end_line, "column": diagnostic.span.end_column},

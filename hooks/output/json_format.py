@@ -8,6 +8,7 @@ from typing import Any
 
 from ..diagnostics import Diagnostic
 from ..fix import resolved
+from ..home import page_of
 from ..report import Report
 
 TEXT = False
@@ -47,5 +48,5 @@ def _object(diagnostic: Diagnostic, report: Report) -> dict[str, Any]:
             ],
         },
         "inherited_by": list(diagnostic.inherited_by),
-        "url": None,
+        "url": page_of(diagnostic.code),
     }

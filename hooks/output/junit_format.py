@@ -5,6 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from ..report import Report
+from .places import relative
 from .visible import shown
 
 TEXT = False
@@ -12,12 +13,19 @@ TEXT = False
 
 def render(report: Report, *, color: bool) -> str:
     """One test suite a file with findings, one failed case a finding; a passed case when there are none."""
-    suites = ElementTree.Element("testsuites", name="recompute-lint")
+    total = len(report.diagnostics)
+    suites = ElementTree.Element(
+        "testsuites", name="recompute-lint", tests=str(total or 1), failures=str(total), errors="0", time="0"
+    )
     by_file: dict[str, list[ElementTree.Element]] = {}
     for diagnostic in map(shown, report.diagnostics):
         span = diagnostic.span
         case = ElementTree.Element(
-            "testcase", name=f"{diagnostic.code}:{span.line}:{span.column}", classname=span.path, file=span.path
+            "testcase",
+            name=f"{diagnostic.code}:{span.line}:{span.column}",
+            classname=span.path,
+            file=relative(span.path),
+            time="0",
         )
         case.set("line", str(span.line))
         failure = ElementTree.SubElement(case, "failure", message=diagnostic.message, type=diagnostic.severity)
@@ -28,7 +36,7 @@ def render(report: Report, *, color: bool) -> str:
     for path, cases in by_file.items():
         failures = sum(case.find("failure") is not None for case in cases)
         suite = ElementTree.SubElement(
-            suites, "testsuite", name=path, tests=str(len(cases)), failures=str(failures), errors="0"
+            suites, "testsuite", name=path, tests=str(len(cases)), failures=str(failures), errors="0", time="0"
         )
         suite.extend(cases)
     ElementTree.indent(suites)

@@ -14,4 +14,8 @@ def shown(diagnostic: Diagnostic) -> Diagnostic:
         note=visible(diagnostic.note),
         help=visible(diagnostic.help),
         inherited_by=tuple(map(visible, diagnostic.inherited_by)),
+        related=tuple(
+            one._replace(span=one.span._replace(path=visible(one.span.path)), message=visible(one.message))
+            for one in diagnostic.related
+        ),
     )

@@ -54,15 +54,15 @@ class Traits:
         return self.tests(name) and all(c.allowed is not None and c.allowed <= FALSY for c in self.constraints[name])
 
     def set(self, name: str) -> bool:
-        """Whether the guard is about a field that is set, whatever to."""
+        """Whether the guard is about a field that is set, to any value."""
         return self.tests(name) and all(c.excluded == {key(None)} for c in self.constraints[name])
 
     def not_among(self, name: str) -> bool:
-        """Whether the guard is about a field whose value is none of a list."""
+        """Whether the guard is about a field whose value is not in a list."""
         return self.tests(name) and all(len(c.excluded) > 1 for c in self.constraints[name])
 
     def unknown_items(self, name: str) -> bool:
-        """Whether the guard is about a list with an item that is none of a list."""
+        """Whether the guard is about a list with an item that is not in another list."""
         tests = self.constraints.get(name, [])
         return any(atom.test == "outside" and wanted for test in tests for atom, wanted in test.literals)
 

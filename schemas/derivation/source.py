@@ -128,8 +128,8 @@ class Tree:
         base = found.get("TransformerConfig")
         if base is None:
             raise NotMegatron(f"{self.root / CONFIG_MODULE} defines no TransformerConfig")
-        heirs = [each for each in found.values() if base.node in [ancestor.node for ancestor in each.bases]]
-        return [base, *heirs]
+        inheritors = [each for each in found.values() if base.node in [ancestor.node for ancestor in each.bases]]
+        return [base, *inheritors]
 
     def version(self) -> str | None:
         """The version that ``package_info.py`` states, None where it doesn't."""

@@ -36,7 +36,10 @@ def run(request: dict[str, Any], announce: Any, answer: Any) -> dict[str, Any]:
     megatron_model.provide_kernels()
     announce("import of transformer_engine")
     from .. import te_shapes
+    from ..te_shapes import work
 
+    gpu = GPUS[request["gpu"]]
+    work.DONE.speed = work.Speed(gpu.flops, gpu.fp8_flops, gpu.bandwidth)
     te_shapes.install(request["te"])
     device.settle_transformer_engine()
     announce("import of megatron.core")

@@ -35,6 +35,11 @@ class Choice(NamedTuple):
         return max(stage.peak for stage in self.stages)
 
     @property
+    def seconds(self) -> float:
+        """Of an iteration of the busiest stage, by a roofline."""
+        return max(stage.seconds for stage in self.stages)
+
+    @property
     def name(self) -> str:
         """``none``, ``selective [mlp]``, ``full block 12``."""
         return name_of(self.settings)
@@ -121,7 +126,9 @@ def search(
         for layers in range(1, longest + 1):
             if is_valid(full("block", layers)):
                 add(full("block", layers))
-    return chosen, sorted(found.values(), key=lambda choice: (choice.extra_flops, choice.peak))
+    return chosen, sorted(
+        found.values(), key=lambda choice: (round(choice.extra_flops, 6), choice.seconds, choice.peak)
+    )
 
 
 def front(choices: list[Choice]) -> list[Choice]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import types
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -94,6 +96,13 @@ def settle_transformer_engine() -> None:
     distributed = importlib.import_module("transformer_engine.pytorch.distributed")
     distributed.__dict__["_get_cuda_rng_state"] = lambda *args, **kwargs: torch.get_rng_state()
     distributed.__dict__["_set_cuda_rng_state"] = lambda *args, **kwargs: None
+    # Gathers that are sent as one have no rule for fake tensors; one by one they fill the same tensors.
+    torch.distributed.__dict__["_coalescing_manager"] = _one_by_one
+
+
+@contextlib.contextmanager
+def _one_by_one(*args: Any, **kwargs: Any) -> Iterator[Any]:
+    yield types.SimpleNamespace(wait=lambda: None)
 
 
 def settle_megatron() -> None:
@@ -103,3 +112,7 @@ def settle_megatron() -> None:
     random.__dict__["_get_cuda_rng_state"] = lambda *args, **kwargs: torch.get_rng_state()
     # Nothing is computed, so no state needs to be put back.
     random.CudaRNGStatesTracker.fork = lambda self, name=None: contextlib.nullcontext()
+    if importlib.util.find_spec("megatron.core.transformer.moe.moe_logging"):
+        # A log of losses by layer number, which MTP's layers have more of than a model of few layers (0.18 on).
+        tracker = importlib.import_module("megatron.core.transformer.moe.moe_logging").MoEMetricsTracker
+        tracker.record = lambda *args, **kwargs: None

@@ -10,7 +10,7 @@ from .gpus import Gpu
 from .layout import Chunk, stages
 from .recipe import Recipe
 from .stage import Deferred, Pieces, Run, pattern, peak_of, pieces_of, recomputed, run_of
-from .state import State, state
+from .state import State, state, step_of
 
 #: Recomputation of every layer, for the layers that ``block`` recomputes.
 _WHOLE = {"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}
@@ -24,17 +24,21 @@ class Stage(NamedTuple):
         activations: the most that the schedule has alive, above ``state`` and ``workspaces``.
         workspaces: libraries' workspaces, tables, and the batch.
         flops: operations of one micro-batch, forward, backward and recomputed.
+        seconds: of an iteration by a roofline, with the pipeline's bubble and the optimizer's step.
+        step: the most that the optimizer's step has alive, above ``state`` and ``workspaces``.
     """
 
     state: State
     activations: int
     workspaces: int
     flops: int
+    seconds: float
+    step: int = 0
 
     @property
     def peak(self) -> int:
-        """The most that is allocated at once."""
-        return self.state.total + self.activations + self.workspaces
+        """The most that is allocated at once: during the schedule, or during the optimizer's step after it."""
+        return self.state.total + max(self.activations, self.step) + self.workspaces
 
 
 #: Measures models; see :func:`.child.run`.
@@ -95,12 +99,25 @@ class Estimator:
         peak = peak_of(runs, rank, recipe.pipeline, recipe.microbatches, recipe.group, deferred)
         single = {kind: pieces.resting.get((kind,), 0) for kind in (0, 1)}
         resting = sum(single[kind] for chunk in chunks for kind in chunk.layers)
+        held = state(dense, expert, recipe.training)
         return Stage(
-            state(dense, expert, recipe.training),
+            held,
             peak,
             pieces.persistent + pieces.batch + resting,
             sum(run.flops for run in runs),
+            self._seconds(runs, held),
+            step_of(dense, expert, recipe.training),
         )
+
+    def _seconds(self, runs: list[Run], held: State) -> float:
+        """An iteration's: each micro-batch, as many more as fill and drain the pipeline, and a step over the state.
+
+        A step reads gradients, moments and main parameters, and writes moments, main parameters and parameters.
+        """
+        recipe = self.recipe
+        rounds = recipe.microbatches + (recipe.pipeline - 1) / len(runs)
+        stepping = (held.gradients + 2 * held.optimizer + held.parameters) / self.gpu.bandwidth
+        return rounds * sum(run.seconds for run in runs) + stepping
 
     def _parameters(self, chunks: list[Chunk], pieces: Pieces) -> tuple[int, int]:
         dense = expert = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from ...sources.errors import UsageError
+from ...sources.errors import UsageError, shown
 from ..sizes import number
 
 
@@ -39,7 +39,7 @@ def stages(settings: dict[str, Any]) -> list[list[Chunk]]:
         parts = parse_layout(layout)
         counts = [part.count("t") for part in parts]
         if sum(counts) != len(pattern) or len(parts) % pipeline:
-            raise UsageError(f"pipeline_model_parallel_layout {layout!r} does not have {len(pattern)} layers")
+            raise UsageError(f"pipeline_model_parallel_layout {shown(layout)} does not have {len(pattern)} layers")
     else:
         counts = _counts(settings, len(pattern), pipeline)
     chunks = []
@@ -128,7 +128,9 @@ def layer_pattern(settings: dict[str, Any]) -> list[int]:
         return [int(number % frequency == 0) for number in range(layers)]
     if isinstance(frequency, list) and len(frequency) == layers and set(frequency) <= {0, 1}:
         return frequency
-    raise UsageError(f"moe_layer_freq must be a whole number or a list of {layers} zeros and ones, not {frequency!r}")
+    raise UsageError(
+        f"moe_layer_freq must be a whole number or a list of {layers} zeros and ones, not {shown(frequency)}"
+    )
 
 
 def _pattern_of(text: str) -> Any:

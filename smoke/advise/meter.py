@@ -12,10 +12,14 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
-from ..te_shapes.work import DONE
+from ..te_shapes.work import DONE, moved
 
 #: The caching allocator rounds every request up to this many bytes (c10/cuda/CUDACachingAllocator.cpp, kMinBlockSize).
 _BLOCK = 512
+
+
+#: Functions of torch that touch no memory: they make tensors, or say where one is.
+_FREE = ("empty", "new_empty", "detach", "alias", "_unsafe_view", "_reshape_alias", "lift_fresh")
 
 
 class Segment(NamedTuple):
@@ -27,6 +31,7 @@ class Segment(NamedTuple):
         peak: at most, until the next part began.
         end: when the next part began.
         flops: floating-point operations of the part.
+        seconds: by a roofline, on the device that :data:`.work.DONE` has the speed of.
     """
 
     name: tuple[Any, ...]
@@ -34,6 +39,7 @@ class Segment(NamedTuple):
     peak: int
     end: int
     flops: int
+    seconds: float
 
 
 class Meter(TorchDispatchMode):
@@ -61,15 +67,20 @@ class Meter(TorchDispatchMode):
         self._current: tuple[Any, ...] = ()
         self._start = 0
         self._flops_before = 0
+        self._seconds_before = 0.0
         self._sizes: dict[int, tuple[Any, int]] = {}
         self._quiet: list[Any] | None = None
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         packet = func._overloadpacket
         result = self.answers.get(packet, func)(*args, **(kwargs or {}))
+        flops = 0
         if packet in flop_registry:
-            self.flops += flop_registry[packet](*args, **(kwargs or {}), out_val=result)
+            flops = flop_registry[packet](*args, **(kwargs or {}), out_val=result)
+            self.flops += flops
             self.products[self.phase] = True
+        if self._quiet is None and not (func.is_view or func.__name__.startswith(_FREE)):
+            DONE.spend(flops, 0, moved((args, kwargs or {}, result)))
         for value in result if isinstance(result, (tuple, list)) else (result,):
             if isinstance(value, torch.Tensor):
                 self._see(value.untyped_storage())
@@ -90,10 +101,10 @@ class Meter(TorchDispatchMode):
     def _close(self) -> None:
         flops = self.flops + DONE.flops
         if self._current:
-            done = flops - self._flops_before
-            self.segments.append(Segment(self._current, self._start, self.peak, self.live, done))
+            done, seconds = flops - self._flops_before, DONE.seconds - self._seconds_before
+            self.segments.append(Segment(self._current, self._start, self.peak, self.live, done, seconds))
         self._start = self.peak = self.live
-        self._flops_before = flops
+        self._flops_before, self._seconds_before = flops, DONE.seconds
 
     def _see(self, storage: Any) -> None:
         key = id(storage)
@@ -180,8 +191,11 @@ def _compile(function: Callable[..., Any] | None = None, **options: Any) -> Any:
         meter = _active[-1]
         inputs = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
         versions = [value._version for value in inputs]
+        outermost = meter._quiet is None
         with meter.fused():
             result = function(*args, **kwargs)
+        if outermost:
+            DONE.spend(0, 0, moved((args, kwargs, result)))
         written = {
             id(value.untyped_storage()): value.untyped_storage().nbytes()
             for value, version in zip(inputs, versions, strict=True)

@@ -48,7 +48,8 @@ class Bench:
             parallel: keyword arguments of ``initialize_model_parallel``; this is rank 0 of as many simulated ranks.
 
         Returns:
-            ``segments``: of the second pass, in order, each ``[name, start, peak, end, flops]``, bytes above what was
+            ``segments``: of the second pass, in order, each ``[name, start, peak, end, flops,
+            seconds]``, bytes above what was
             alive before it; ``first``: of the first pass; ``persistent``: bytes of workspaces and tables that stay;
             ``batch``: bytes of tokens, labels and mask; ``parameters``: name, elements, bytes of an element, and
             whether an expert's, of each; ``products``: whether torch's own cuBLAS handle was used in forward and in
@@ -108,15 +109,16 @@ class Bench:
 
 
 def _rows(segments: list[Segment], base: int) -> list[list[Any]]:
-    return [[list(s.name), s.start - base, s.peak - base, s.end - base, s.flops] for s in segments]
+    return [[list(s.name), s.start - base, s.peak - base, s.end - base, s.flops, s.seconds] for s in segments]
 
 
 def _forget() -> None:
     """Have the next model choose its attention kernels and make its workspaces anew.
 
-    Megatron-Core sets the kernels for the whole process, and Transformer Engine keeps workspaces for it: in cached
-    functions and, up to 2.8, in variables of ``module/base.py``.
+    Megatron-Core sets the kernels for the whole process and keeps one buffer of gathered tensors in it, and Transformer
+    Engine keeps workspaces for it: in cached functions and, up to 2.8, in variables of ``module/base.py``.
     """
+    importlib.import_module("megatron.core.parallel_state").get_global_memory_buffer().buffer.clear()
     for name in ("NVTE_FLASH_ATTN", "NVTE_FUSED_ATTN", "NVTE_UNFUSED_ATTN"):
         os.environ.pop(name, None)
     for name, module in list(sys.modules.items()):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import glob
 import importlib.util
+import operator
 import os
 import re
 from importlib import metadata
@@ -36,14 +38,74 @@ def megatron_core(wanted: str | None) -> Place:
     return _find("megatron-core", "megatron/core", "--mcore", wanted)
 
 
-def transformer_engine(wanted: str | None) -> Place:
-    """Transformer Engine's Python, in the same way; the folder is always named, since it is put behind a stand-in."""
+def transformer_engine(wanted: str | None, mcore: Place | None = None) -> Place:
+    """Transformer Engine's Python: as ``--te`` says, else the installed one, else the newest that ``mcore`` accepts.
+
+    The folder is always named, since it is put behind a stand-in.
+
+    Raises:
+        UsageError: there is none such.
+        Unavailable: nothing is said and there is none.
+    """
     place = _find("transformer-engine", "transformer_engine", "--te", wanted)
     if place.folder is not None:
-        return place
+        return place if wanted or mcore is None else _accepted(place, mcore)
     spec = importlib.util.find_spec("transformer_engine")
     assert spec is not None and spec.origin is not None
     return place._replace(folder=os.path.dirname(os.path.dirname(spec.origin)))
+
+
+def _accepted(newest: Place, mcore: Place) -> Place:
+    """The newest release that is kept here and that a Megatron-Core accepts; the oldest where it accepts none."""
+    bounds = requirement(mcore)
+    there = _releases("transformer-engine")
+    fitting = [version for version in there if satisfies(version, bounds)]
+    version = fitting[-1] if fitting else there[0]
+    said = f" ({bounds})" if bounds else ""
+    why = f"the newest kept here that megatron-core {mcore.version} accepts{said}"
+    if not fitting:
+        why = f"megatron-core {mcore.version} asks for {bounds}, which is not kept here"
+    return newest._replace(version=version, folder=os.path.join(kept("transformer-engine"), version), why=why)
+
+
+#: What the wheels of Megatron-Core ask for in their metadata (extra "dev"), by release; from 0.17 on any will do.
+_ASKED = {"0.14": "<2.8.0,>=2.6.0a0", "0.15": "<2.10.0,>=2.9.0a0", "0.16": "<2.12.0,>=2.9.0a0"}
+
+_COMPARISONS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq}
+_REQUIREMENT = re.compile(r"transformer[-_]engine(?:\[[^\]]*\])?\s*([<>=!~][^;\"'\n]*)")
+
+
+def requirement(mcore: Place) -> str:
+    """The bounds that a Megatron-Core sets on Transformer Engine, as ``<2.12.0,>=2.9.0a0``; empty if it sets none.
+
+    Taken from the metadata of an installed package or an unzipped wheel, or ``pyproject.toml`` of a checkout, else by
+    release.
+    """
+    texts = []
+    if mcore.folder is None:
+        texts = metadata.requires("megatron-core") or []
+    else:
+        for pattern in ("megatron_core-*.dist-info/METADATA", "pyproject.toml"):
+            for path in glob.glob(os.path.join(glob.escape(mcore.folder), pattern)):
+                with open(path, encoding="utf-8", errors="replace") as stream:
+                    texts.append(stream.read())
+    for text in texts:
+        match = _REQUIREMENT.search(text)
+        if match:
+            return match[1].strip()
+    return "" if texts else _ASKED.get(".".join(mcore.version.split(".")[:2]), "")
+
+
+def satisfies(version: str, bounds: str) -> bool:
+    """Whether a release is within bounds; a pre-release in a bound stands for its release."""
+    for bound in filter(None, (part.strip() for part in bounds.split(","))):
+        match = re.fullmatch(r"(<=|>=|==|<|>)\s*([\d.]+)\w*", bound)
+        if match is None:
+            continue
+        one, other = _key(version), _key(match[2].strip("."))
+        if not _COMPARISONS[match[1]](one, other):
+            return False
+    return True
 
 
 def kept(package: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from ...published import requirement  # pyrefly: ignore[missing-import]  # the package is mapped from folders
 from ...sources.errors import UsageError
 from ..request import Unavailable
 from .choices import front
@@ -22,7 +23,7 @@ def check(path: str) -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise Unavailable(f"--chart needs matplotlib ({error}); install recompute-lint[smoke]") from error
+        raise Unavailable(f"--chart needs matplotlib ({error}): pip install {requirement('smoke')}") from error
 
 
 def draw(found: Prediction, path: str) -> None:

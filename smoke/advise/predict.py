@@ -144,9 +144,12 @@ def predict(site: AdviseSite, options: AdviseOptions) -> Prediction:
     from ...schemas import choose
 
     gpu = GPUS[options.gpu]
-    mcore, te = places.megatron_core(options.mcore), places.transformer_engine(options.te)
+    mcore = places.megatron_core(options.mcore)
+    te = places.transformer_engine(options.te, mcore)
     values, notes = complete(site, options)
     recipe = recipe_of(values, options.imbalance)
+    if te.why != "--te":
+        notes.append(f"transformer-engine {te.version}: {te.why} (--te)")
     notes += [f"not in the figures: {what}" for what in recipe.not_modelled]
 
     def measure(models: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -74,6 +74,7 @@ _TRAINING = (
     "use_precision_aware_optimizer",
     "main_params_dtype",
     "main_grads_dtype",
+    "store_param_remainders",
     "exp_avg_dtype",
     "exp_avg_sq_dtype",
     "accumulate_allreduce_grads_in_fp32",
@@ -92,8 +93,6 @@ _WITHOUT_BYTES = frozenset({"tokenizer_type", "is_hybrid_model"})
 #: What the estimator does not model; a prediction with one of these says so.
 NOT_MODELLED: dict[str, str] = {
     "use_megatron_fsdp": "Megatron-FSDP's sharding",
-    "hybrid_layer_pattern": "layers of Mamba",
-    "hybrid_override_pattern": "layers of Mamba",
     "fine_grained_activation_offloading": "offloaded activations",
     "cpu_offloading": "offloaded activations",
     "cuda_graph_impl": "the pools of CUDA graphs",
@@ -141,9 +140,12 @@ def recipe_of(given: dict[str, Any], imbalance: float = 1.0) -> Recipe:
     """A configuration by names of Megatron-LM's arguments or of ``TransformerConfig`` fields.
 
     Raises:
-        UsageError: a size is missing, or parallel sizes do not fit together.
+        UsageError: a size is missing, parallel sizes do not fit together, or the model has layers of Mamba.
     """
     values = _named(given)
+    for name in ("hybrid_layer_pattern", "hybrid_override_pattern"):
+        if values.get(name):
+            raise UsageError(f"{name}: layers of Mamba cannot be predicted")
     for name, value in _DEFAULTS.items():
         values.setdefault(name, value)
     hidden, heads = number(values, "hidden_size"), number(values, "num_attention_heads")
@@ -271,8 +273,12 @@ def _training(values: dict[str, Any], tensor: int, context: int, pipeline: int) 
     if values.get("grad_reduce_in_bf16"):
         in_fp32 = False
     main, moments = 4, 8
-    if values.get("use_precision_aware_optimizer"):
+    precise = bool(values.get("use_precision_aware_optimizer"))
+    if precise:
         main = bytes_of(values.get("main_params_dtype"), 4)
+        if bf16 and main == 4 and values.get("store_param_remainders") is not False:
+            # The bits that the bf16 parameter lacks (OptimizerConfig.store_param_remainders, true by default).
+            main = 2
         moments = bytes_of(values.get("exp_avg_dtype"), 4) + bytes_of(values.get("exp_avg_sq_dtype"), 4)
     # Each instance has all of the state, spread over its own ranks (megatron/core/parallel_state.py).
     instances = number(values, "num_distributed_optimizer_instances", 1)
@@ -285,5 +291,6 @@ def _training(values: dict[str, Any], tensor: int, context: int, pipeline: int) 
         main,
         moments,
         str(values.get("optimizer", "adam")).endswith("muon"),
+        (bf16 or fp16) and not in_fp32 and not precise,
     )
     return training, data

@@ -79,7 +79,7 @@ def as_json(found: Prediction) -> dict[str, Any]:
                 "settings": choice.settings,
                 "peak_allocated": choice.peak,
                 "extra_flops": round(choice.extra_flops, 6),
-                "seconds_at_peak_flops": _seconds(found, choice),
+                "step_seconds": round(choice.seconds, 6),
                 "fits": found.fits(choice),
             }
             for choice in found.choices
@@ -122,7 +122,7 @@ def _stage(stage: Stage) -> dict[str, int]:
 
 
 def _table(found: Prediction, *, markdown: bool) -> list[str]:
-    rows: list[tuple[str, ...]] = [("recompute", "peak", "extra FLOPs", "step at peak FLOPs", "")]
+    rows: list[tuple[str, ...]] = [("recompute", "peak", "extra FLOPs", "step by roofline", "")]
     for choice in shown(found):
         marks = ["fits" if found.fits(choice) else "", "configured" if choice.name == found.configured.name else ""]
         rows.append(
@@ -130,7 +130,7 @@ def _table(found: Prediction, *, markdown: bool) -> list[str]:
                 choice.name,
                 f"{choice.peak / _GB:.1f} GB",
                 _percent(choice),
-                f"{_seconds(found, choice):.3g} s",
+                f"{choice.seconds:.3g} s",
                 ", ".join(mark for mark in marks if mark),
             )
         )
@@ -170,11 +170,6 @@ def _footnotes(found: Prediction) -> list[str]:
     if any(note for note in found.notes):
         lines += found.notes
     return lines
-
-
-def _seconds(found: Prediction, choice: Choice) -> float:
-    """Seconds of an iteration of the busiest stage if every operation ran at the data sheet's speed."""
-    return max(stage.flops for stage in choice.stages) * found.microbatches / found.gpu.flops
 
 
 def _percent(choice: Choice) -> str:

@@ -16,15 +16,15 @@ class Piece(NamedTuple):
         kept: what its forward pass adds to what is alive.
         forward: the most alive during its forward pass, above what was there.
         backward: the most alive during its backward pass, above what was there when its forward pass was over.
-        flops_forward: operations of its forward pass.
-        flops_backward: operations of its backward pass, with what is recomputed.
+        flops: operations of both passes, with what is recomputed.
+        seconds: of both passes, by a roofline.
     """
 
     kept: int
     forward: int
     backward: int
-    flops_forward: int
-    flops_backward: int
+    flops: int
+    seconds: float
 
 
 #: A stretch of layers that is recomputed together, or a single layer: 1 for MoE and 0 for dense of each.
@@ -92,14 +92,14 @@ def _once(distinct: list[Unit]) -> list[int]:
 
 def pieces_of(result: dict[str, Any], layers: Sequence[int], recompute: dict[str, Any]) -> Pieces:
     """The pieces out of a measurement (:func:`.pieces.measure`) of a model with these layers."""
-    parts = {tuple(name): (start, peak, end, flops) for name, start, peak, end, flops in result["segments"]}
+    parts = {tuple(name): rest for name, *rest in result["segments"]}
 
     def piece(name: Any) -> Piece:
-        begun, most, over, work = parts[("forward", name)]
-        _, peak, _, back = parts[("backward", name)]
-        return Piece(over - begun, most - begun, peak - over, work, back)
+        begun, most, over, work, took = parts[("forward", name)]
+        _, peak, _, back, took_back = parts[("backward", name)]
+        return Piece(over - begun, most - begun, peak - over, work + back, took + took_back)
 
-    first_pass = {tuple(name): (start, end) for name, start, _, end, _ in result["first"]}
+    first_pass = {tuple(name): (start, end) for name, start, _, end, *_ in result["first"]}
     units: dict[Unit, Piece] = {}
     resting: dict[Unit, int] = {}
     seen: dict[Unit, list[list[int]]] = {}
@@ -116,8 +116,8 @@ def pieces_of(result: dict[str, Any], layers: Sequence[int], recompute: dict[str
             forward[-1][2] - forward[0][0],
             max(part[1] for part in forward) - forward[0][0],
             max(back[1] for back in backs) - forward[-1][2],
-            sum(part[3] for part in forward),
-            sum(back[3] for back in backs),
+            sum(part[3] for part in forward + backs),
+            sum(part[4] for part in forward + backs),
         )
         seen.setdefault(unit, []).append(members)
         own = [parameters.get(number, (0, 0)) for number in members]
@@ -163,14 +163,14 @@ class Run(NamedTuple):
         forward: the most during its forward pass, with what it keeps so far.
         backward: the most during its backward pass, with what it still keeps.
         flops: operations of both.
-        flops_forward: of the forward pass.
+        seconds: of both, by a roofline.
     """
 
     kept: int
     forward: int
     backward: int
     flops: int
-    flops_forward: int
+    seconds: float
 
 
 def run_of(chunk: Chunk, recompute: dict[str, Any], plain: Pieces, whole: Pieces) -> Run:
@@ -206,8 +206,7 @@ def run_of(chunk: Chunk, recompute: dict[str, Any], plain: Pieces, whole: Pieces
     for piece in reversed(stack):
         backward = max(backward, alive + piece.backward)
         alive -= piece.kept
-    flops_forward = sum(piece.flops_forward for piece in stack)
-    return Run(kept, forward, backward, flops_forward + sum(piece.flops_backward for piece in stack), flops_forward)
+    return Run(kept, forward, backward, sum(piece.flops for piece in stack), sum(piece.seconds for piece in stack))
 
 
 class Deferred(NamedTuple):

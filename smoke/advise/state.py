@@ -19,6 +19,7 @@ class Training(NamedTuple):
         main: bytes of an fp32 copy of a parameter.
         moments: bytes of Adam's two averages of a parameter.
         muon: whether matrices have Muon's one average.
+        copies_gradients: whether a step makes fp32 copies of gradients that are kept in half precision.
     """
 
     half: bool
@@ -29,6 +30,7 @@ class Training(NamedTuple):
     main: int = 4
     moments: int = 8
     muon: bool = False
+    copies_gradients: bool = False
 
 
 class State(NamedTuple):
@@ -56,6 +58,18 @@ def state(dense: int, expert: int, training: Training) -> State:
     each = (training.main if training.half else 0) + training.moments
     over_dense, over_expert = (training.dense, training.expert) if training.distributed else (1, 1)
     return State(parameters, gradients, dense * each // over_dense + expert * each // over_expert)
+
+
+def step_of(dense: int, expert: int, training: Training) -> int:
+    """What the optimizer's step makes beside the state: fp32 copies of the gradients that it updates from.
+
+    ``shard_main_param.grad = shard_model_grad.float()`` (optimizer/distrib_optimizer.py), which is no copy where
+    gradients are kept in fp32.
+    """
+    if not training.copies_gradients:
+        return 0
+    over_dense, over_expert = (training.dense, training.expert) if training.distributed else (1, 1)
+    return 4 * (dense // over_dense + expert // over_expert)
 
 
 def bytes_of(dtype: Any, otherwise: int) -> int:

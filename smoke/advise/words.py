@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import json
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from . import patch
+
 #: The fields that a choice consists of, in the order in which they are written.
 _FIELDS = ("recompute_granularity", "recompute_method", "recompute_num_layers", "recompute_modules")
-
-#: Dialects that are written as flags of a command.
-_FLAGS = ("launch-script", "python-flags")
 
 
 class Target(NamedTuple):
@@ -24,6 +25,8 @@ class Target(NamedTuple):
         values: by field, where the file itself has the value: line, column, last line, end column, all from 1.
         keys: by field, the line and column of the key.
         inherited: fields that only a parent sets.
+        style: how the file has its settings: ``yaml``, ``json``, ``flags`` of a command, ``overrides`` as
+            ``path.name=value``, ``assignments`` to attributes, or ``keywords`` of a call.
     """
 
     dialect: str
@@ -33,19 +36,15 @@ class Target(NamedTuple):
     values: Mapping[str, tuple[int, int, int, int]]
     keys: Mapping[str, tuple[int, int]]
     inherited: frozenset[str] = frozenset()
+    style: str = "yaml"
 
 
 def lines(target: Target, settings: Mapping[str, Any]) -> list[str]:
     """The lines to write, in the recipe's own words."""
     values = _values(target.dialect, settings)
-    if target.dialect in _FLAGS:
-        return [
-            " ".join(f"--{_flag(name)} {_flag_value(value)}" for name, value in values.items() if value is not None)
-        ]
-    if target.dialect == "megatron-bridge":
-        return [f"{target.path or 'model'}.{name}={_yaml(value)}" for name, value in values.items()]
-    if target.dialect == "python":
-        return [f"{name}={value!r}," for name, value in values.items()]
+    if target.style != "yaml":
+        written = _written(target, values)
+        return [" ".join(written)] if target.style == "flags" and written else written
     steps = target.path.split(".") if target.path else []
     indent = 0
     written = []
@@ -61,8 +60,12 @@ def diff(target: Target, settings: Mapping[str, Any]) -> str | None:
     """The change to the file as a unified diff; None where it has no recompute setting of its own to change."""
     values = _values(target.dialect, settings)
     own = [name for name in target.keys if name in values or name in _FIELDS]
-    if not own or target.dialect in ("megatron-bridge", "python", *_FLAGS):
+    if not own or target.style in ("json", "keywords"):
         return None
+    if target.style != "yaml":
+        items = [_item(target, name) for name in own]
+        after_all = patch.replaced(target.text, items, _written(target, values))
+        return _unified(target, after_all.splitlines(keepends=True))
     # What the choice does not have must not be left behind, and what a parent has must be taken back.
     values.update({name: None for name in target.inherited if name in _FIELDS and name not in values})
     before = target.text.splitlines(keepends=True)
@@ -81,7 +84,53 @@ def diff(target: Target, settings: Mapping[str, Any]) -> str | None:
     place = max(target.values[name][2] if name in target.values else target.keys[name][0] for name in own)
     result = [text for text in after[:place] if text is not None] + added
     result += [text for text in after[place:] if text is not None]
-    return "".join(difflib.unified_diff(before, result, target.file, target.file))
+    return _unified(target, result)
+
+
+def _unified(target: Target, after: list[str]) -> str:
+    return "".join(difflib.unified_diff(target.text.splitlines(keepends=True), after, target.file, target.file))
+
+
+def _written(target: Target, values: Mapping[str, Any]) -> list[str]:
+    """Each setting in the style of the file."""
+    given = [(name, value) for name, value in values.items() if value is not None]
+    if target.style == "flags":
+        return [f"--{_flag(name)} {_flag_value(value)}" for name, value in given]
+    if target.style == "overrides":
+        prefix = _prefix(target) or f"{target.path}."
+        return [f"{prefix}{name}={_yaml(value).replace(' ', '')}" for name, value in values.items()]
+    if target.style == "assignments":
+        return [f"{_prefix(target) or target.path + '.'}{name} = {_python(value)}" for name, value in values.items()]
+    if target.style == "json":
+        return [f"{json.dumps(name)}: {json.dumps(value)}," for name, value in values.items()]
+    return [f"{name}={_python(value)}," for name, value in values.items()]
+
+
+def _python(value: Any) -> str:
+    return json.dumps(value) if isinstance(value, (str, list)) else repr(value)
+
+
+def _prefix(target: Target) -> str:
+    """What stands before a field's name in the file: ``+actor.megatron.`` or ``cfg.model.``."""
+    for name, (line, column) in target.keys.items():
+        text = target.text.split("\n")[line - 1] if target.text else ""
+        found = re.search(r"[^\s'\"]*$", text[: column - 1])
+        start = column - 1 - len(found[0]) if found else column - 1
+        at = text.find(name, start)
+        if at >= 0:
+            return text[start:at]
+    return ""
+
+
+def _item(target: Target, name: str) -> patch.Item:
+    """Where a setting stands, with what is before its name."""
+    line, column = target.keys[name]
+    text = target.text.split("\n")[line - 1]
+    found = re.search(r"[^\s'\"]*$", text[: column - 1])
+    start = column - (len(found[0]) if found else 0)
+    _, _, end_line, end = target.values.get(name, (line, column, line, column + len(name)))
+    quote = target.text.split("\n")[end_line - 1][end - 1 : end]
+    return patch.Item(line, start, end_line, end + (quote in ("'", '"', "]") and target.style != "flags"))
 
 
 def _line(dialect: str, name: str, value: Any, column: int) -> str:

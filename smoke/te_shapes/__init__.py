@@ -17,6 +17,7 @@ import types
 from typing import Any
 
 from . import activations, attention, casts, enums, gemm, moe, norms, rope, softmax
+from .work import DONE
 
 #: The modules whose public functions are the extension's, by the extension's own names.
 _PARTS = (activations, attention, casts, enums, gemm, moe, norms, rope, softmax)
@@ -52,7 +53,8 @@ def install(folder: str) -> None:
     extension = _Extension("transformer_engine_torch")
     for part in _PARTS:
         for name in part.__all__:
-            setattr(extension, name, getattr(part, name))
+            found = getattr(part, name)
+            setattr(extension, name, DONE.counted(found) if isinstance(found, types.FunctionType) else found)
     sys.modules["transformer_engine_torch"] = extension
     sys.path.insert(0, os.path.abspath(folder))
     # Transformer Engine looks for its shared object when it is imported, unless it is being built.

@@ -12,9 +12,9 @@ from .enums import torch_type
 
 def shape(tensor: Any) -> tuple[int, ...]:
     """The shape of a tensor, or of what a quantized storage stands for."""
-    if isinstance(tensor, torch.Tensor):
-        return tuple(tensor.shape)
-    return tuple(tensor.size())
+    # Of a tensor in blocks that is kept by columns alone, ``shape`` is the transpose's; its ``size`` puts that right.
+    by_columns = getattr(tensor, "_rowwise_data", tensor) is None
+    return tuple(tensor.shape) if isinstance(tensor, torch.Tensor) and not by_columns else tuple(tensor.size())
 
 
 def nominal(tensor: Any) -> torch.dtype:

@@ -10,7 +10,7 @@ import torch
 
 from . import casts
 from .enums import torch_type
-from .work import DONE
+from .work import DONE, is_quantized
 
 
 def generic_gemm(
@@ -38,7 +38,7 @@ def generic_gemm(
     a, b = casts.shape(A), casts.shape(B)
     columns, inner = (math.prod(a[:-1]), a[-1]) if transa else (a[-1], math.prod(a[:-1]))
     shape = (b[-1], columns) if transb else (*b[:-1], columns)
-    DONE.product(math.prod(shape[:-1]), columns, inner)
+    DONE.product(math.prod(shape[:-1]), columns, inner, on_fp8=is_quantized(A))
     dtype = torch_type(out_dtype, casts.nominal(A))
     output = D if D is not None else casts.empty(quantizer, shape, dtype)
     bias_grad = torch.empty(b[-1], dtype=output.dtype) if grad and bias is not None else None
@@ -51,7 +51,7 @@ def te_general_grouped_gemm(A: Sequence[Any], transa: bool, B: Sequence[Any], tr
     for left, right in zip(A, B, strict=True):
         a, b = casts.shape(left), casts.shape(right)
         columns, inner = (math.prod(a[:-1]), a[-1]) if transa else (a[-1], math.prod(a[:-1]))
-        DONE.product(b[-1] if transb else math.prod(b[:-1]), columns, inner)
+        DONE.product(b[-1] if transb else math.prod(b[:-1]), columns, inner, on_fp8=is_quantized(left))
     return rest[2]
 
 

@@ -1,6 +1,7 @@
 """The frameworks whose settings are understood, and how a file or a command is matched with one.
 
-A dialect is a module that turns settings into a site, whatever brought them (see :mod:`.nemo_rl` for a whole one)::
+A dialect is a module that turns settings into a site, whether files, overrides or flags brought them. A whole one is
+:mod:`.nemo_rl`::
 
     def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None   # its files
     def site(given: Given, reader: Reader) -> Site            # its overrides and flags; read() calls it, too
@@ -44,6 +45,10 @@ class Dialect(NamedTuple):
     overrides: str = ""
     #: Which commands take their flags as it does: a regular expression for the command's words, joined by blanks.
     program: str = ""
+    #: Whether a word ``name=value`` of a command is a flag, too.
+    dashless: bool = False
+    #: A flag about recomputation that has a short name, too: that, and the flag.
+    short: tuple[str, str] = ("", "")
     #: Whether Hydra is known to apply the overrides, for which one with several values is a sweep.
     hydra: bool = True
 
@@ -104,6 +109,7 @@ _RECOMPUTE = tuple(
     )
 )
 _OVERRIDES = (b"activation_checkpointing", b"activations_checkpoint_")
+_OTHER_ENGINES = keys.OTHER_ENGINES.encode()
 
 #: The kinds of files that hold others.
 _HOLDING = "yaml dockerfile justfile markdown notebook template toml"
@@ -123,7 +129,7 @@ DIALECTS = (
         (b"megatron_cfg", b"defaults:", b'defaults":', b"defaults':"),
         overrides=rf"((?:.*\.)?megatron_cfg)\.(?:.*\.)?(?:{_KEY}|activation_check\w*)",
     ),
-    Dialect("primus", "primus", (*_RECOMPUTE, b"framework: megatron", b"extends:"), program="primus"),
+    Dialect("primus", "primus", (*_RECOMPUTE, b"framework: megatron", b"extends:"), program="primus", dashless=True),
     Dialect(
         "roll",
         "roll",
@@ -132,7 +138,11 @@ DIALECTS = (
         hydra=False,
     ),
     Dialect(
-        "verl", "verl", (*_RECOMPUTE, b"defaults:"), overrides=rf"((?:.*\.)?override_transformer_config)\.(?:{_KEY})"
+        "verl",
+        "verl",
+        (*_RECOMPUTE, b"defaults:"),
+        overrides=rf"((?:.*\.)?override_transformer_config(?!\.{keys.OTHER_ENGINES}$)"
+        rf"|actor_rollout_ref\.model(?=\.{keys.OTHER_ENGINES}$))\.(?:{_KEY}|{keys.OTHER_ENGINES})",
     ),
     Dialect(
         "ms-swift",
@@ -164,12 +174,21 @@ DIALECTS = (
         _RECOMPUTE,
         overrides=rf"(.+)\.(?:{_KEY})",
         program=r"(?<![^\s/])(?:setup_experiment|performance/run_script)\.py(?!\S)",
+        short=("-rl", "recompute_num_layers"),
         hydra=False,
     ),
     Dialect("megatron-lm", "megatron_lm", _RECOMPUTE, program=r".*"),
     Dialect("transformer-config", "transformer_config", _RECOMPUTE),
     Dialect("generic", "generic", (*_RECOMPUTE, b"megatron_c"), json=True),
-    Dialect("launch-script", "launch_script", (*_RECOMPUTE, *_OVERRIDES, b"activations-checkpoint-"), "script"),
+    Dialect(
+        "launch-script",
+        "launch_script",
+        (
+            *(*_RECOMPUTE, *_OVERRIDES, b"activations-checkpoint-", _OTHER_ENGINES),
+            *(b"setup_experiment.py", b"performance/run_script"),
+        ),
+        "script",
+    ),
     Dialect("python-flags", "python_flags", (*_RECOMPUTE, b"activations_checkpoint_"), "python", beside=True),
     Dialect("python", "python_literals", (*_FIELDS, b"activations_checkpoint_"), "python"),
 )
@@ -198,6 +217,8 @@ def candidates(data: bytes, kind: str, forced: str) -> list[Dialect]:
     possible = _possible(DIALECTS, kind)
     stems = (needles for stem, needles in _needles(possible).items() if stem in data)
     held = {needle for needles in stems for needle in needles if needle in data}
+    if _OTHER_ENGINES in held and b"megatron" not in data:  # most of verl's scripts
+        held.remove(_OTHER_ENGINES)
     return [dialect for dialect in possible if not held.isdisjoint(dialect.needles)]
 
 
@@ -207,7 +228,7 @@ def _possible(dialects: tuple[Dialect, ...], kind: str) -> tuple[Dialect, ...]:
 
 
 def _may_be(dialect: Dialect, kind: str, forced: str) -> bool:
-    """Whether a file of this kind may be a dialect's; JSON is YAML for whoever says whose it is."""
+    """Whether a file of this kind may be a dialect's; JSON is read as YAML where the user says whose it is."""
     kinds = dialect.kind.split()
     return kind in kinds or (kind == "json" and "yaml" in kinds and (dialect.json or bool(forced)))
 

@@ -99,7 +99,7 @@ def _of_fragment(document: "Document", fragment: "Fragment", reader: "Reader") -
 
 def _of_lists(document: "Document", reader: "Reader", yaml_scalars: Any) -> Iterator[Site]:
     """The sites of lists whose items are the words of a command."""
-    from ..shell.flags import Word, take_apart
+    from ..shell.flags import Word, parse_flags
     from ..shell.overrides import override
     from ..yaml.settings import place
     from .launch_script import NEEDED, is_command_line, of_flags, of_overrides
@@ -116,7 +116,7 @@ def _of_lists(document: "Document", reader: "Reader", yaml_scalars: Any) -> Iter
                 span = span._replace(column=span.column + 1, end_column=span.end_column - 1)
             known = "$" not in item.value and "{{" not in item.value
             words.append((Word(item.value if known else None, span, not known), "" if known else "args"))
-        line = take_apart(words)
+        line = parse_flags(words)
         anchor = words[0][0].span._replace(end_line=words[0][0].span.line, end_column=words[0][0].span.column)
         if is_command_line(line, reader.modules(document.path), listed=True):
             yield from of_flags(line, anchor, document.path, reader, frozenset() if line.hidden else unnamed)

@@ -11,7 +11,8 @@ Facts from FlagOpen/FlagScale at da4935ec6:
 * ``megatron/training/arguments.py#L1218-L1233`` of flagos-ai/Megatron-LM-FL: :mod:`.megatron_args`.
 
 Megatron-LM-FL changes Megatron-Core: the site is open, and of what a file leaves out only the recompute settings have
-the parser's defaults. What an ``auto_tuner`` searches is no setting.
+the parser's defaults. What an ``auto_tuner`` searches is no setting: only the names of its ``space`` are looked at
+(``flagscale/runner/auto_tuner/search/searcher.py#L241-L275``, where one that is absent has all values).
 """
 
 from __future__ import annotations
@@ -20,17 +21,22 @@ from collections.abc import Iterator
 from itertools import islice
 
 from ..keys import RECOMPUTE_KEYS
-from ..model import UNKNOWN, Setting, Site, TooMuch
+from ..model import UNKNOWN, Finding, Setting, Site, TooMuch
 from ..reader import Document, Reader
 from ..shell.flags import is_recompute
+from ..suggest import nearest
 from ..yaml.search import child
 from ..yaml.settings import Resolver, settings_of
-from ..yaml.tree import Mapping
+from ..yaml.tree import Mapping, span_of
 from . import Given, Reading, megatron_args
 
 _SOURCE = "flagscale/runner/utils.py#L271-L290"
 #: FlagScale's files have a dozen; aliases may make more.
 _MOST_PARTS = 500
+_SEARCH = "flagscale/runner/auto_tuner/search/searcher.py#L241-L275"
+#: What a search's space has about recomputation, and how near to one a misspelling of it is.
+_DIMENSIONS = ("use_recompute", "recompute_granularity", "recompute_method", "recompute_num_layers")
+_TOLERANCE = 1 / 8
 _ABSENT = ("recompute_granularity", "recompute_method", "recompute_num_layers", "recompute_modules")
 
 #: What ``system`` has in FlagScale's files.
@@ -48,8 +54,9 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     train = child(root, "train")
     holder, above = (root, "") if train is None else (train, "train.")
     system = child(holder, "system")
+    unknown = list(_unknown_dimensions(root))
     if system is None or not (forced or not _MARKS.isdisjoint(system.entries)):
-        return Reading([], []) if forced or _searches(root) else None
+        return Reading([], unknown) if forced or _auto_tuner(root) is not None else None
     settings: dict[str, Setting] = {}
     path = () if train is None else ("train",)
     for name in ("system", "model", "data"):
@@ -61,16 +68,27 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
             for below, mapping in flat:
                 settings.update(settings_of(mapping, Resolver(root, below, RECOMPUTE_KEYS)))
     if not any(map(is_recompute, settings)):
-        return Reading([], [])
+        return Reading([], unknown)
     complete = "defaults" not in root.entries and child(holder, "model") is not None
     given = Given(settings, document.path, f"{above}system", system.span, complete=complete)
-    return Reading([site(given, reader)], [])
+    return Reading([site(given, reader)], unknown)
 
 
-def _searches(root: Mapping) -> bool:
-    """Whether the file is one with an ``auto_tuner``."""
+def _auto_tuner(root: Mapping) -> Mapping | None:
+    """The file's ``auto_tuner``."""
     experiment = child(root, "experiment")
-    return experiment is not None and "auto_tuner" in experiment.entries
+    return child(experiment, "auto_tuner") if experiment is not None else None
+
+
+def _unknown_dimensions(root: Mapping) -> Iterator[Finding]:
+    """A finding for each key of a search's space that is nearly one about recomputation."""
+    tuner = _auto_tuner(root)
+    space = child(tuner, "space") if tuner is not None else None
+    for name, entry in space.entries.items() if space is not None else ():
+        meant = nearest(name, _DIMENSIONS, _TOLERANCE) if name not in _DIMENSIONS else None
+        if meant is not None:
+            message = f"unknown key {name}: it is ignored, and all values of {meant} are searched"
+            yield Finding("misspelled-key", message, span_of(entry.key), _SEARCH, f"did you mean {meant}?")
 
 
 def _flattened(part: Mapping, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Mapping]]:

@@ -13,19 +13,20 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..keys import NEARLY, RECOMPUTE_FLAGS, RECOMPUTE_KEYS, WORD, WORDLESS, spelled
+from ..keys import NEARLY, OTHER_ENGINES, RECOMPUTE_FLAGS, RECOMPUTE_KEYS, WORD, WORDLESS, spelled
 from ..model import Finding, Setting, Site, Span
 from ..reader import Document, Reader
 from ..shell import makefile, sourced
-from ..shell.flags import BOOLEANS, REMOVED, SWITCHES, Flag, Line, Word, is_recompute, settings_of, take_apart, text_of
+from ..shell.flags import BOOLEANS, REMOVED, SWITCHES, Flag, Line, Word, is_recompute, parse_flags, settings_of, text_of
 from ..shell.hidden import Hidden
 from ..shell.overrides import Override, override, parse
+from ..shell.printed import shows
 from ..shell.sourced import Script
 from ..shell.syntax import Event
-from ..shell.variables import Field, split
+from ..shell.variables import Field, split, together
 from ..shell.words import Command, commands
 from ..suggest import nearest
-from . import Given, Reading, load, of_program, places, rejected
+from . import Dialect, Given, Reading, load, of_program, places, rejected
 
 #: What full recomputation needs beside it.
 NEEDED = ("recompute_method", "recompute_num_layers")
@@ -34,15 +35,34 @@ _COMMENT_LINES = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 
 #: What a script must hold before anything of it is looked at closely.
 _INTERESTING = re.compile(
-    rf"--\"?(?:[\w-]{{0,40}}{WORD}\b|[\w-]{{0,40}}{WORD}_|{spelled((*WORDLESS, *REMOVED))}|{NEARLY})"
-    rf"|[\w.]\.(?:{WORD}_\w+|{NEARLY}|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
-    rf"|[{{,]\s*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})\s*:"
+    rf"--\"?(?:[\w-]{{0,40}}{WORD}(?:\b|[_gmn])|{spelled((*WORDLESS, *REMOVED))}|{NEARLY})"
+    rf"|[\w.]\.(?:{WORD}[_gmn]\w+|{NEARLY}|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
+    rf"|[{{,]\s*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})\s*:|\.{OTHER_ENGINES}="
+    rf"|(?:^|(?<=[ \t'\"]))(?:(?:{'|'.join(sorted(RECOMPUTE_FLAGS))})=|-rl(?![\w-]))"
 )
 
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each command with recompute settings, one for each mapping that its overrides reach into."""
-    return Reading(list(read_commands(document, reader, document.text)), [])
+    sites = list(read_commands(document, reader, document.text))
+    if "\r\n" in document.text and os.linesep == "\n":  # elsewhere a checkout may have put them there
+        sites = [_with_returns(site, document) for site in sites]
+    return Reading(sites, [])
+
+
+def _with_returns(site: Site, document: Document) -> Site:
+    """The site of a command whose lines end in carriage returns, which Bash takes for parts of its words."""
+    lines = document.text.split("\n")
+    for setting in site.settings.values():
+        line = lines[setting.key.line - 1] if setting.key.path == document.path else ""
+        if line.endswith("\r") and " #" not in line:
+            message = "the line ends in a carriage return, which Bash gives to the program with its last word"
+            help = "end the lines of the script in a line feed alone, as dos2unix does"
+            source = "Bash manual, 2 Definitions: blank and newline"
+            return site._replace(
+                rejected=(*site.rejected, rejected("framework-rule", setting, message, source=source, help=help))
+            )
+    return site
 
 
 def read_commands(document: Document, reader: Reader, whole: str, *, is_text: bool = False) -> Iterable[Site]:
@@ -55,7 +75,8 @@ def read_commands(document: Document, reader: Reader, whole: str, *, is_text: bo
         is_text: whether it may as well be a sentence.
     """
     script = _parsed(document, reader)
-    place, hidden = _places(script), Hidden(script.events)
+    place = _places(script)
+    hidden = Hidden(script.events, script.text, lambda source: shows(source, document.path, reader))
     shown = _COMMENT_LINES.sub("", script.text if whole is document.text else script.text + whole)
     absent = frozenset(name for name in NEEDED if not re.search(spelled((name,)), shown))
     sites: list[Site] = []
@@ -124,7 +145,7 @@ def _sites(
     words = [(_word(field, place), field.variable) for field in fields]
     texts = (text_of(word) for word, _ in words)
     program = next((index for index, text in enumerate(texts) if text == "-m" or text.endswith(".py")), -1)
-    line = take_apart(words, start=program + 1)  # what stands before the program is for what starts it
+    line = parse_flags(words, start=program + 1)  # what stands before the program is for what starts it
     if command.is_text and not is_command_line(line, modules):
         return
     overrides = (_override(word, field) for (word, _), field in zip(words, fields, strict=True))
@@ -149,10 +170,13 @@ def _word(field: Field, place: Callable[[int, int], Span]) -> Word:
 def _spread(fields: Iterable[Field], modules: Iterable[str]) -> list[Field]:
     """The words of a command, those that are command lines themselves taken apart; none behind ``;`` or ``&&``."""
     found: list[Field] = []
+    fields = list(fields)
+    if fields and fields[0].text == "eval" and any(_QUOTE.search(field.shape) for field in fields):
+        return [fields[0], *split(together(fields[1:]))]
     for field in fields:
         shape = field.shape
         parts = split(field) if _BLANK.search(shape) and _INTERESTING.search(shape) and _is_line(shape) else []
-        if parts and is_command_line(take_apart((_plain_word(part), part.variable) for part in parts), modules):
+        if parts and is_command_line(parse_flags((_plain_word(part), part.variable) for part in parts), modules):
             found.extend(parts)
         else:
             found.append(field)
@@ -160,6 +184,7 @@ def _spread(fields: Iterable[Field], modules: Iterable[str]) -> list[Field]:
 
 
 _BLANK = re.compile(r"\s")
+_QUOTE = re.compile(r"['\"]")
 #: One override with blanks in its list, as opposed to several words in one pair of quotes.
 _ONE_OVERRIDE = re.compile(r"[+~]*[\w@/.-]+=")
 _ANOTHER = re.compile(r"\s['\"\\]*(?:--[A-Za-z]|[+~]*[A-Za-z_][\w@/-]*(?:\.[\w@/-]+)+=)")
@@ -200,7 +225,7 @@ def _takes(flag: Flag, modules: Iterable[str], *, listed: bool) -> bool:
     name = flag.name if flag.name in RECOMPUTE_FLAGS else nearest(flag.name, sorted(RECOMPUTE_FLAGS)) or flag.name
     if name == "recompute_modules":
         known = [word for word in flag.values if word.text is None or nearest(word.text, modules)]
-        if listed or 2 * len(known) >= len(flag.values):
+        if listed or 2 * len(known) >= len(flag.values) or (len(words) == 1 and _LITERAL.fullmatch(words[0])):
             return True
         return all(_NAME.fullmatch(word) and not _PROSE.fullmatch(word) for word in words)
     if name in SWITCHES:
@@ -209,6 +234,8 @@ def _takes(flag: Flag, modules: Iterable[str], *, listed: bool) -> bool:
 
 
 _NAME = re.compile(r"[A-Za-z]\w*")
+#: A list as Python has it, which is what Primus takes.
+_LITERAL = re.compile(r"\[['\"\w, ]*\]")
 #: Words of sentences about flags; a module that is called so would be a strange one.
 _PROSE = re.compile(
     r"(?i)an?|all|also|and|any|are|as|at|be|beside|both|but|by|can|cannot|do|does|either|expects|flags?|for|from|has|if|in"
@@ -245,11 +272,28 @@ def of_flags(
         reader: reads the files beside it.
         absent: the settings that nothing gives to the command, as far as its program has no other source of them.
     """
+    if any(map(_UNUSUAL.match, line.texts)):
+        line = line._replace(flags=(*line.flags, *_unusual(line, of_program(line.texts))))
     removed = any(flag.name in REMOVED for flag in line.flags) and any(map(_PRETRAINS.search, line.texts))
     if removed or any(is_recompute(flag.name) for flag in line.flags):
         settings = settings_of(flag for flag in line.flags if _FLAG_NAME.match(flag.name))
         given = Given(settings, path, "", anchor, complete=line.complete, flags=True, line=line, absent=absent)
         yield load(of_program(line.texts)).site(given, reader)
+
+
+def _unusual(line: Line, dialect: Dialect) -> Iterator[Flag]:
+    """The flags of a command that are no words with two dashes, where its program has such."""
+    program = next((index for index, text in enumerate(line.texts) if text.endswith(".py")), -1)
+    behind = line.texts[program + 1 :]
+    for words in (line.others, *(flag.values for flag in line.flags)):
+        for word, after in zip(words, (*words[1:], None), strict=True):
+            text = word.text or ""
+            match = _UNUSUAL.match(text)
+            if match and match[1] and dialect.dashless:
+                at = match.end()
+                yield Flag(match[1], word.part(0, at - 1), (Word(text[at:], word.part(at), word.computed),))
+            elif text in behind and text == dialect.short[0]:
+                yield Flag(dialect.short[1], word.span, () if after is None else (after,))
 
 
 def of_overrides(line: Line, overrides: Iterable[Override], anchor: Span, path: str, reader: Reader) -> Iterator[Site]:
@@ -263,7 +307,7 @@ def of_overrides(line: Line, overrides: Iterable[Override], anchor: Span, path: 
         for part in one.parts():
             groups.setdefault(part.path, {})[part.setting.name] = part.setting
             firsts.setdefault((part.path, part.setting.name), part)
-    keys = (f"{prefix}.{name}" for prefix, group in groups.items() for name in group if _is_key(name))
+    keys = (f"{prefix}.{name}" for prefix, group in groups.items() for name in group if _is_key(name, line))
     for where, dialect in places(keys).items():
         inside = f"{where}."
         nested = {prefix[len(inside) :]: group for prefix, group in groups.items() if prefix.startswith(inside)}
@@ -295,11 +339,18 @@ def _sweep(setting: Setting) -> Finding:
     return rejected("framework-rule", setting, message, source=_SWEEPS, help="write one value")
 
 
-def _is_key(name: str) -> bool:
+def _is_key(name: str, line: Line) -> bool:
     """Whether an override of a key of this name makes its command a site."""
+    if name == OTHER_ENGINES:
+        return any(map(_MEGATRON_ENGINE.search, line.texts))
     return is_recompute(name) or name.startswith(("activation_check", "activations_check"))
+
+
+#: What has verl train with Megatron, in releases whose Megatron engine does not read that switch.
+_MEGATRON_ENGINE = re.compile(r"^[+]*model_engine=megatron$|\b(?:fully_async|transfer_queue)\w*_megatron_trainer\b")
 
 
 #: Megatron-LM's own programs.
 _PRETRAINS = re.compile(r"(?:^|/)pretrain_\w+\.py$")
 _FLAG_NAME = re.compile(r"[A-Za-z]\w*$")
+_UNUSUAL = re.compile(rf"(?:({'|'.join(sorted(RECOMPUTE_FLAGS))})=|-rl$)")

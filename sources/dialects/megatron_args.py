@@ -1,7 +1,7 @@
 """What Megatron-LM makes of its arguments before ``TransformerConfig`` sees them.
 
 Facts from NVIDIA/Megatron-LM at d98e8a64ddf3: ``megatron/training/arguments.py``, validate_args, and
-``megatron/training/argument_utils.py``, core_transformer_config_from_args. Its rules are the law for its own launch
+``megatron/training/argument_utils.py``, core_transformer_config_from_args. Its rules hold for its own launch
 scripts and test recipes, and for every framework that calls ``validate_args`` (Primus, slime, Pai-Megatron-Patch).
 """
 
@@ -29,7 +29,7 @@ _RENAMED = {"num_experts": "num_moe_experts", "fp8_format": "fp8"}
 _NEGATED = {"disable_bias_linear": "add_bias_linear"}
 
 #: Arguments that take the model from elsewhere, so that what is absent is unknown.
-_OPENING = frozenset(
+OPENING = frozenset(
     {
         "config",
         "config_file",
@@ -47,7 +47,7 @@ _OF_PATTERN = ("num_layers", "mtp_num_layers", "multi_latent_attention", "num_mo
 _PATTERNS = ("hybrid_layer_pattern", "hybrid_override_pattern", "mtp_hybrid_override_pattern")
 
 
-def site(given: Given, dialect: str, *, spelling: str = "_") -> Site:
+def site(given: Given, dialect: str, *, spelling: str = "_", opening: frozenset[str] = OPENING) -> Site:
     """The site that arguments make, once ``validate_args`` has been through them.
 
     Args:
@@ -55,6 +55,7 @@ def site(given: Given, dialect: str, *, spelling: str = "_") -> Site:
             defaults.
         dialect: what the site is called.
         spelling: what stands between the words of a key.
+        opening: the arguments that leave what is absent unknown.
     """
     settings, closed = given.settings, given.complete
     effective: dict[str, Any] = {}
@@ -67,7 +68,7 @@ def site(given: Given, dialect: str, *, spelling: str = "_") -> Site:
             effective[_RENAMED[name]], origins[_RENAMED[name]] = setting.value, setting
         else:
             effective[name] = setting.value
-    if not _OPENING.isdisjoint(name for name, setting in settings.items() if setting.value not in (None, False)):
+    if not opening.isdisjoint(name for name, setting in settings.items() if setting.value not in (None, False)):
         closed = False
     if any(_given(settings, name) for name in _PATTERNS):
         effective.update(dict.fromkeys(_OF_PATTERN, UNKNOWN))
@@ -92,7 +93,7 @@ def site(given: Given, dialect: str, *, spelling: str = "_") -> Site:
         origins,
         closed=closed,
         ignored=unread,
-        rejected=(*_old_switch(settings, flags=given.flags), *_no_choice(settings, flags=given.flags)),
+        rejected=(*_old_switch(settings, flags=given.flags), *_no_choice(settings, effective, flags=given.flags)),
         parser=PARSER,
         source=ARGUMENTS,
         spelling=spelling,
@@ -127,16 +128,27 @@ def _old_switch(settings: dict[str, Setting], *, flags: bool) -> Iterator[Findin
         )
 
 
-def _no_choice(settings: dict[str, Setting], *, flags: bool) -> Iterator[Finding]:
-    """A granularity that no check of Megatron-Core's sees, since ``recompute_activations`` goes before it."""
-    written, short = settings.get("recompute_granularity"), settings.get("recompute_activations")
-    if not flags or written is None or short is None or short.value in (None, False):
-        return
-    if isinstance(written.value, str) and written.value not in _CHOICES:
-        message = f'recompute_granularity is "{written.value}", which is neither "full" nor "selective"'
-        close = nearest(written.value, _CHOICES)
-        help = f'write "{close}"' if close else "delete --recompute-granularity"
-        yield rejected("invalid-granularity", written, message, source=f"{ARGUMENTS}#L117-L120", help=help)
+def _no_choice(settings: dict[str, Setting], effective: dict[str, Any], *, flags: bool) -> Iterator[Finding]:
+    """Words that the parser refuses where no check of Megatron-Core's sees them.
+
+    That is a granularity that ``recompute_activations`` goes before, and a method beside no full recomputation.
+    """
+    short = settings.get("recompute_activations")
+    unseen = {
+        "recompute_granularity": short is not None and short.value not in (None, False),
+        "recompute_method": effective.get("recompute_granularity") in (None, "selective"),
+    }
+    for name, is_unseen in unseen.items():
+        written = settings.get(name)
+        if not flags or not is_unseen or written is None or not isinstance(written.value, str):
+            continue
+        if written.value not in VALUES[name]:
+            rule = f"invalid-{name.removeprefix('recompute_')}"
+            first, second = VALUES[name]
+            message = f'{name} is "{written.value}", which is neither "{first}" nor "{second}"'
+            close = nearest(written.value, VALUES[name])
+            help = f'write "{close}"' if close else f"delete {_spelled(name, flags=True)}"
+            yield rejected(rule, written, message, source=f"{ARGUMENTS}#L117-L120", help=help)
 
 
 def _short_switch(

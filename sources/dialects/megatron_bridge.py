@@ -9,8 +9,9 @@ Facts from NVIDIA-NeMo/Megatron-Bridge at 067f987df:
 * ``src/megatron/bridge/training/comm_overlap.py#L485-L513``: with MoE communication overlap, the checks that
   Megatron-Core makes as well.
 * ``scripts/performance/argument_parser.py#L848-L868`` and ``utils/overrides.py#L163-L187``:
-  ``--recompute_num_layers N`` means full, block and N, ``--recompute_modules a,b`` selective; these are spelled with
-  underscores, and other flags about recomputation are ignored.
+  ``--recompute_num_layers N`` (``-rl N``) means full, block and N, ``--recompute_modules a,b`` selective; these are
+  spelled with underscores and may be abbreviated, they go over overrides, and other flags about recomputation are
+  ignored.
 
 Open: the recipe has the rest. Files of NeMo Automodel and torchtitan have ``activation_checkpointing`` and no
 ``recompute_*`` keys, and are not these.
@@ -18,6 +19,7 @@ Open: the recipe has the rest. Files of NeMo Automodel and torchtitan have ``act
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..keys import RECOMPUTE_KEYS, is_nearly
@@ -52,6 +54,14 @@ def site(given: Given, reader: Reader) -> Site:
     if given.flags and given.line is not None:
         return _of_flags(given, given.line)
     effective = {name: setting.value for name, setting in given.settings.items()}
+    unread = []
+    if given.line is not None and given.path == "model":
+        for name, flag in _over(given.line).items():
+            if name in effective:  # the flag's site has what it makes of it
+                effective[name] = UNKNOWN
+                reason = f"is ignored: --{flag} goes over it"
+                help = f"delete it, or --{flag}"
+                unread.append(ignored("settings-ignored", given.settings[name], reason, source=_PERFORMANCE, help=help))
     return Site(
         "megatron-bridge",
         given.file,
@@ -61,9 +71,24 @@ def site(given: Given, reader: Reader) -> Site:
         effective,
         {},
         closed=False,
+        ignored=tuple(unread),
         parser="megatron-bridge",
         source=_SOURCE,
     )
+
+
+def _over(line: Line) -> dict[str, str]:
+    """The fields that a performance script sets by a flag, whatever overrides say, each with the flag."""
+    if not any(map(_PERFORMS.search, line.texts)):
+        return {}
+    flags = {flag: name for flag in line.flags if (name := _whole_name(flag.name)) is not None}
+    return {field: name for name in flags.values() for field in _SETS[name]}
+
+
+def _whole_name(name: str) -> str | None:
+    """The flag of the performance scripts that a name stands for, which may be abbreviated."""
+    meant = [flag for flag in _FLAGS if flag.startswith(name) and name.startswith("recompute")]
+    return meant[0] if len(meant) == 1 else None
 
 
 def _of_flags(given: Given, line: Line) -> Site:
@@ -75,9 +100,13 @@ def _of_flags(given: Given, line: Line) -> Site:
     unread: list[Finding] = []
     wrong: list[Finding] = []
     for name, setting in given.settings.items():
-        taken = name in _FLAGS and (name in written or name.replace("_", "-") not in written)
-        if taken:
-            settings[name] = setting
+        taken = name in written or name.replace("_", "-") not in written
+        whole = _whole_name(name) if taken else None
+        if whole is not None:
+            settings[whole] = setting._replace(name=whole)
+        elif taken and name in _AMBIGUOUS:
+            message = f"--{name} may stand for {' or '.join(_FLAGS)}: the script refuses it"
+            wrong.append(rejected("framework-rule", setting, message, source=_ARGUMENTS, help="write it in full"))
         elif is_recompute(name):
             reason = "is ignored: the performance scripts do not have the flag"
             help = "use --recompute_num_layers or --recompute_modules"
@@ -91,7 +120,7 @@ def _of_flags(given: Given, line: Line) -> Site:
             help = "write a number of layers"
             wrong.append(rejected("framework-rule", layers, message, source=_ARGUMENTS, help=help))
     if modules is not None:
-        words = modules.value if isinstance(modules.value, list) else [UNKNOWN]
+        words = modules.value if isinstance(modules.value, list) else [modules.value]
         names: Any = UNKNOWN if UNKNOWN in words[:1] else str(words[0]).split(",")
         settings["recompute_modules"] = modules = modules._replace(value=names, items=_places(modules, names))
         effective.update(recompute_granularity="selective", recompute_modules=names)
@@ -112,7 +141,14 @@ def _of_flags(given: Given, line: Line) -> Site:
     )
 
 
+_PERFORMS = re.compile(r"(?:^|/)(?:setup_experiment|performance/run_script)\.py$")
 _FLAGS = ("recompute_num_layers", "recompute_modules")
+_AMBIGUOUS = frozenset({"recompute", "recompute_"})
+#: What each flag sets.
+_SETS = {
+    "recompute_num_layers": ("recompute_granularity", "recompute_method", "recompute_num_layers"),
+    "recompute_modules": ("recompute_granularity", "recompute_modules"),
+}
 
 
 def _places(modules: Setting, names: Any) -> tuple[Span, ...]:

@@ -16,31 +16,31 @@ tell could hide some.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from ..keys import RECOMPUTE_FLAGS, SCALARS
+from ..keys import SCALARS
 from ..model import UNKNOWN, Finding, Setting, Site, Span
 from ..reader import Document, Reader
-from ..shell.flags import BOOLEANS, LISTS, SWITCHES, Line, is_recompute, number
+from ..shell.flags import LISTS, SWITCHES, is_recompute, number
 from ..yaml.search import child, cut
 from ..yaml.settings import setting, settings_of
 from ..yaml.tree import Entry, Mapping
-from . import Given, Reading, megatron_args, rejected
-from .forks import is_fork, is_patched, takes_old_switch
+from . import Given, Reading, megatron_args, megatron_parser, rejected
+from .forks import file_above, is_fork, is_patched, takes_old_switch
 
 #: What runs Megatron-LM; whatever else gives its flags may give more.
 _PROGRAM = re.compile(r"\.py$|^python[\d.]*$|^torchrun$|^-m$")
-#: slime's and miles' programs, which ignore words that are no argument (THUDM/slime at 624b824a8,
-#: ``slime/backends/megatron_utils/arguments.py#L195``).
-_LENIENT = frozenset({"train.py", "train_async.py"})
+#: slime's and miles' programs.
+_TRAINERS = frozenset({"train.py", "train_async.py"})
 #: Arguments that name a file which may have any other.
 _BRINGS_MORE = frozenset({"config", "config_file", "exp", "yaml_cfg"})
 _HARNESS = "tests/functional_tests/shell_test_utils/_run_training.sh#L97-L169"
 _OWN = re.compile(r"pretrain_\w+\.py$")
-_ARGUMENTS = f"{megatron_args.ARGUMENTS}#L117-L120"
+#: Arguments of slime's and miles's trainers, which no other program called so has;
+_OF_ROLLOUTS = frozenset({"actor_num_nodes", "rollout_batch_size"})
+#: and those with which the model is not what the arguments say.
+_MODEL_FROM_ELSEWHERE = frozenset({"custom_config_path", "custom_model_provider_path", "megatron_to_hf_mode"})
 _RUN = re.compile(r"MODEL_ARGS(?:_\d+)?$")
-_PARSES = "megatron/training/arguments.py#L117-L132"
 _WORD = re.compile(r"[^\s\[\]]+")
 
 
@@ -76,48 +76,37 @@ def site(given: Given, reader: Reader) -> Site:
         if not is_patched(reader, given.file, flags):
             absent = frozenset()
     program = next((word.rpartition("/")[2] for word in words if word.endswith(".py")), "")
-    wrong = list(_refused_flags(given.line, settings)) if complete and given.line and _OWN.match(program) else []
-    given = given._replace(settings=settings, complete=complete, path=program)
-    made = megatron_args.site(given, "megatron-lm", spelling="-")
-    if given.line is not None and not wrong and program not in _LENIENT:
-        wrong.extend(_stray_words(given.line, settings))
-    made = made._replace(rejected=(*made.rejected, *wrong))
+    trainer = _trainer(given.file, program, settings)
+    own = complete and _OWN.match(program) is not None
+    wrong: list[Finding] = []
+    unread: list[Finding] = []
+    if given.line is not None:
+        if own or (complete and trainer):
+            wrong.extend(megatron_parser.refused(given.line, settings, lenient=trainer == "slime"))
+        if trainer == "slime":
+            unread.extend(megatron_parser.left_alone(given.line, settings))
+        elif not wrong and program not in _TRAINERS:
+            wrong.extend(megatron_parser.stray_words(given.line, settings))
+    # what is no argument has no effect
+    dropped = {finding.involved[0].name for finding in unread}
+    kept = {name: setting for name, setting in settings.items() if name not in dropped}
+    opening = megatron_args.OPENING
+    if trainer and "num_layers" in settings and _MODEL_FROM_ELSEWHERE.isdisjoint(settings):
+        opening -= {"hf_checkpoint"}  # what it says is only compared with the arguments
+    given = given._replace(settings=kept, complete=complete, path=program)
+    made = megatron_args.site(given, "megatron-lm", spelling="-", opening=opening)
+    refusals = (one._replace(severity="error") if own else one for one in made.rejected)
+    made = made._replace(settings=settings, rejected=(*refusals, *wrong), ignored=(*made.ignored, *unread))
     if made.closed or made.effective.get("recompute_granularity") != "full":
         return made
     return made._replace(effective={**dict.fromkeys(absent), **made.effective})
 
 
-def _stray_words(line: Line, settings: dict[str, Setting]) -> Iterator[Finding]:
-    """A finding for each switch about recomputation that has a value, which the parser takes for another argument."""
-    for flag in line.flags:
-        text = flag.values[0].text if len(flag.values) == 1 else None
-        if flag.name not in SWITCHES.intersection(settings) or not is_recompute(flag.name) or text is None:
-            continue
-        on = BOOLEANS.get(text.lower())
-        if on is not None:
-            written = f"--{flag.name.replace('_', '-')}"
-            message = f"{written} takes no value, and the parser has no argument for the word {text}"
-            help = f"write {written} alone" if on else f"delete {written} {text}"
-            yield rejected("framework-rule", settings[flag.name], message, source=_PARSES, help=help)
-
-
-def _refused_flags(line: Line, settings: dict[str, Setting]) -> Iterator[Finding]:
-    """What argparse refuses of the recompute flags of Megatron-LM's own programs, before their values are looked at."""
-    written = {text[2:].partition("=")[0] for text in line.texts if text.startswith("--")}
-    for flag in line.flags:
-        made = settings.get(flag.name)
-        if made is None or flag.name not in RECOMPUTE_FLAGS:
-            continue
-        dashed = flag.name.replace("_", "-")
-        if flag.name != dashed and flag.name in written and dashed not in written:
-            message, help = f"--{flag.name} is no flag of Megatron-LM's: its parser refuses it", f"write --{dashed}"
-        elif flag.name in SWITCHES and flag.values and flag.values[0].text:
-            message, help = f"--{dashed} takes no value: the parser refuses {flag.values[0].text}", "delete the value"
-        elif not flag.values and flag.name not in SWITCHES:
-            message, help = f"--{dashed} has no value: the parser refuses it", "write a value, or delete the flag"
-        else:
-            continue
-        yield rejected("framework-rule", made, message, source=_ARGUMENTS, help=help)
+def _trainer(path: str, program: str, settings: dict[str, Setting]) -> str:
+    """Which of slime and miles a command runs, as the folders above its script tell; empty where it is neither."""
+    if program not in _TRAINERS or _OF_ROLLOUTS.isdisjoint(settings):
+        return ""
+    return next((name for name in ("slime", "miles") if file_above(path, f"{name}/utils/arguments.py")), "")
 
 
 def _of_arguments(path: str, name: str, mapping: Mapping) -> Site:

@@ -39,6 +39,9 @@ _DEFAULTS = {
 _WORDS_AT = "swift/cli/main.py#L61-L71"
 _ARGUMENT_NAMES = tuple(_DEFAULTS)
 _ARGUMENTS = "swift/megatron/arguments/megatron_args.py"
+_LEFT_AT = "swift/pipelines/base.py#L35-L40"
+#: Megatron-LM's flags that no release of ms-swift has.
+_OTHERS = frozenset({"checkpoint_activations", "distribute_saved_activations", "recompute_activations"})
 
 #: A flat file with recompute keys is Megatron-SWIFT's when it has one of these too: argument names of its own.
 _MARKS = frozenset(
@@ -144,7 +147,7 @@ def _is_recognized(root: Mapping) -> bool:
 def site(given: Given, reader: Reader) -> Site:
     """The site that arguments make, from a file or from the flags of one command."""
     settings, wrong = _whole_names(given.settings, given.line)
-    effective: dict[str, Any] = dict(_DEFAULTS) if given.complete and _has_defaults(given.line) else {}
+    effective: dict[str, Any] = dict(_defaults(given.line)) if given.complete else {}
     effective.update((name, setting.value) for name, setting in settings.items())
     if effective.get("recompute_granularity") == "none":
         effective["recompute_granularity"] = None
@@ -157,15 +160,28 @@ def site(given: Given, reader: Reader) -> Site:
         effective,
         {},
         closed=False,
-        rejected=tuple(wrong),
+        rejected=(*wrong, *_no_arguments(settings, given.line)),
         parser="ms-swift",
         source=f"{_ARGUMENTS}#L484-L487",
     )
 
 
-def _has_defaults(line: Line | None) -> bool:
-    """Whether what a command does not say has the training's defaults, and is in no file that it names."""
+def _defaults(line: Line | None) -> dict[str, Any]:
+    """What a command has that does not say it; nothing where a file that it names may say it."""
     words = () if line is None else line.texts
     if any(word.endswith((".yaml", ".yml", ".json")) for word in words):
-        return False
-    return re.search(r"(?:megatron|swift) export(?!\S)", " ".join(words)) is None
+        return {}
+    exports = re.search(r"(?:megatron|swift) export(?!\S)", " ".join(words)) is not None
+    return {**_DEFAULTS, "recompute_granularity": None} if exports else _DEFAULTS
+
+
+def _no_arguments(settings: dict[str, Setting], line: Line | None) -> Iterator[Finding]:
+    """The flags that ms-swift does not have, or that lack a value."""
+    if "ignore_args_error" not in settings:
+        for name in _OTHERS.intersection(settings):
+            message = f"{name} is no argument of ms-swift's, which refuses it"
+            yield rejected("framework-rule", settings[name], message, source=_LEFT_AT, help="delete it")
+    for flag in line.flags if line is not None and line.complete else ():
+        if flag.name in _ARGUMENT_NAMES and not flag.values:
+            message, help = f"{flag.name} has no value: the parser refuses it", "write a value, or delete the flag"
+            yield rejected("framework-rule", settings[flag.name], message, source=_ARGUMENTS, help=help)

@@ -316,6 +316,8 @@ def _apply(settings: dict[str, Setting], effective: dict[str, Any]) -> list[Find
     if modules is not None and kind != "full":
         effective["recompute_modules"] = modules.value
     elif modules is not None and modules.value not in (None, []):
+        others = [name for name in _FORCED if name in settings and settings[name].value is not None]
+        removed = f" and remove {' and '.join(others)}" if others else ""
         said = 'is "full"' if "recompute_granularity" in settings else 'is not set, which means "full"'
         unread.append(
             ignored(
@@ -323,7 +325,7 @@ def _apply(settings: dict[str, Setting], effective: dict[str, Any]) -> list[Find
                 modules,
                 f"is ignored: recompute_granularity {said}",
                 source=f"{_SETUP}#L1072-L1085",
-                help="set recompute_granularity: selective, or delete recompute_modules",
+                help=f"set recompute_granularity: selective{removed}, or delete recompute_modules",
                 because=because,
             )
         )

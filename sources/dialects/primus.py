@@ -25,7 +25,6 @@ Closed once both files are found and understood; open otherwise, and for other t
 """
 
 import ast
-import json
 import os
 import re
 from typing import Any, NamedTuple
@@ -41,17 +40,15 @@ from ..yaml.merge import merge
 from ..yaml.search import child, text_at
 from ..yaml.settings import scalar_text, setting
 from ..yaml.tree import Entry, Mapping, Sequence, Value, span_of
-from . import Given, Reading, ignored, megatron_args, rejected
+from . import Given, Reading, ignored, megatron_args, primus_layers
 
 _OVERRIDES = "primus/core/utils/arg_utils.py#L91-L131"
-_PATCH = "primus/backends/megatron/patches/recompute_layer_patches.py"
 _FRAMEWORKS = ("megatron", "megatron_bridge")
 _PRESETS = re.compile(r"/configs/(?:models|modules)/megatron(?:_bridge)?/")
 _ENVIRONMENT = re.compile(r"\$\{([^:{}]+)(?::([^}]*))?\}")
 #: A value that is longer than this is not one setting.
 _LONGEST = 1000
 _WORDS = {"true": True, "false": False}
-_GRANULARITIES = (None, "full", "selective")
 
 
 class _Preset(NamedTuple):
@@ -161,10 +158,22 @@ def site(given: Given, reader: Reader) -> Site:
     ids = given.settings.get("recompute_layer_ids")
     if ids is None or ids.value is None:
         return made
-    wrong = _layer_ids(ids, made) if ids.value is not UNKNOWN else []
+    wrong = primus_layers.wrong(ids, made) if ids.value is not UNKNOWN else []
+    if made.effective.get("recompute_granularity") == "full" and made.effective.get("recompute_modules"):
+        modules = given.settings["recompute_modules"]
+        if modules.value is not UNKNOWN:
+            reason = 'is ignored: recompute_granularity is "full"'
+            made = made._replace(
+                ignored=(
+                    *made.ignored,
+                    ignored(
+                        "modules-ignored", modules, reason, source=primus_layers.PATCH, help="delete recompute_modules"
+                    ),
+                )
+            )
     # Megatron-Core's checks see no granularity then; one that is none, both reject
     hidden = ["recompute_method", "recompute_num_layers"]
-    if made.effective.get("recompute_granularity") in (*_GRANULARITIES, UNKNOWN):
+    if made.effective.get("recompute_granularity") in (*primus_layers.GRANULARITIES, UNKNOWN):
         hidden.append("recompute_granularity")
     effective = {**made.effective, **dict.fromkeys(hidden, UNKNOWN)}
     return made._replace(effective=effective, rejected=(*made.rejected, *wrong))
@@ -262,23 +271,20 @@ def _missing(name: str, path: str, node: Any) -> Finding:
 
 
 def _configs(path: str, reader: Reader) -> str | None:
-    """:func:`_find_configs`, looked for once for all files of a folder."""
-    key = "primus configs:" + os.path.dirname(path)
-    if key not in reader.memo:
-        reader.memo[key] = _find_configs(path)
-    return reader.memo[key]
-
-
-def _find_configs(path: str) -> str | None:
     """The nearest ``primus/configs`` at or above the file, also above its repository: Primus holds others."""
+    key = "primus configs:" + os.path.dirname(path)
+    if key in reader.memo:
+        return reader.memo[key]
+    reader.memo[key] = None
     for up, folder in enumerate(upwards(os.path.dirname(os.path.abspath(path)))):
         found = os.path.join(folder, "primus", "configs")
         if os.path.isdir(found):
             # as the file itself is named, so that a file that is linted too is known to be the same
             parts = [os.path.dirname(path) or ".", *[os.pardir] * up, "primus", "configs"]
             relative = os.path.normpath(os.path.join(*parts))
-            return relative if os.path.isdir(relative) else found
-    return None
+            reader.memo[key] = relative if os.path.isdir(relative) else found
+            break
+    return reader.memo[key]
 
 
 def _extended(reader: Reader, path: str, chain: tuple[str, ...]) -> _Preset:
@@ -360,87 +366,10 @@ def _environment(text: str) -> Any:
 def _resolved(made: Setting) -> Setting:
     value = made.value
     if isinstance(value, list):
-        if any(isinstance(item, str) and "${" in item for item in value):
-            value = [_environment(item) if isinstance(item, str) else item for item in value]
-            return made._replace(value=value, computed=True)
-        return made
-    if not isinstance(value, str):
-        return made
-    if "${" in value:
-        value = _environment(value)
-        made = made._replace(value=value, computed=True)
-    return made._replace(value=None) if value == "null" else made
-
-
-def _layer_ids(ids: Setting, site: Site) -> list[Finding]:
-    """Primus's own checks of ``recompute_layer_ids``."""
-    absent = None if site.closed else UNKNOWN
-    found: list[Finding] = []
-    granularity = site.effective.get("recompute_granularity", absent)
-    if granularity in _GRANULARITIES and granularity != "full":
-        found.append(
-            _rejected(
-                ids,
-                "recompute_layer_ids needs recompute_granularity: full",
-                "set recompute_granularity: full, or delete recompute_layer_ids",
-                98,
-            )
-        )
-    method = site.settings.get("recompute_method")
-    if method is not None and method.value not in (None, UNKNOWN):
-        found.append(
-            _rejected(
-                method,
-                f'recompute_method cannot be "{method.value}" while recompute_layer_ids is set: Primus rejects it',
-                "set recompute_method: null",
-                103,
-            )
-        )
-    if _is_no_list(ids.value):
-        written = json.dumps(ids.value, default=str)
-        message = f"recompute_layer_ids is {written}, which Primus does not read as a list of layers"
-        return [*found, _rejected(ids, message, "list the layers, as in [0, 1, 2]", 73)]
-    numbers = _numbers(ids.value)
-    if numbers is None:
-        return found
-    if not numbers:
-        message = "recompute_layer_ids is an empty list, which Primus rejects"
-        found.append(_rejected(ids, message, "list layers, or delete recompute_layer_ids", 80))
-        return found
-    layers, heads = site.effective.get("num_layers", UNKNOWN), site.effective.get("mtp_num_layers", absent)
-    if isinstance(layers, int) and (heads is None or isinstance(heads, int)):
-        last = layers + (heads or 0) - 1
-        outside = [number for number in numbers if not 0 <= number <= last]
-        if outside:
-            found.append(
-                _rejected(
-                    ids,
-                    f"recompute_layer_ids lists layer {outside[0]}, but the last layer is {last}",
-                    f"list layers from 0 to {last} only",
-                    87,
-                )
-            )
-    return found
-
-
-def _is_no_list(value: Any) -> bool:
-    """Whether Primus cannot make numbers of it: it splits a string at commas, and goes through anything else."""
-    parts = value.split(",") if isinstance(value, str) else value
-    if not isinstance(parts, list):
-        return True
-    if UNKNOWN in parts:
-        return False
-    return _numbers(parts) is None
-
-
-def _numbers(value: Any) -> list[int] | None:
-    """The layers that a value names; None where that cannot be told."""
-    parts = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else None
-    try:
-        return None if parts is None else [int(part) for part in parts if str(part).strip()]
-    except (OverflowError, TypeError, ValueError):
-        return None
-
-
-def _rejected(setting: Setting, message: str, help: str, line: int) -> Finding:
-    return rejected("framework-rule", setting, message, source=f"{_PATCH}#L{line}", help=help)
+        if not any(isinstance(item, str) and "${" in item for item in value):
+            return made
+        resolved = [_environment(item) if isinstance(item, str) else item for item in value]
+        return made._replace(value=resolved, computed=True)
+    if isinstance(value, str) and "${" in value:
+        made = made._replace(value=_environment(value), computed=True)
+    return made._replace(value=None) if made.value == "null" else made

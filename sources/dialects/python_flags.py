@@ -22,7 +22,7 @@ from ..model import Site, Span
 from ..python.query import last_name
 from ..python.tree import Node, Python
 from ..reader import Document, Reader
-from ..shell.flags import HOLDS_FLAGS, Word, take_apart
+from ..shell.flags import HOLDS_FLAGS, Word, parse_flags
 from ..shell.overrides import override
 from ..text import lines_with
 from . import Reading
@@ -176,7 +176,7 @@ def _words(python: Python, node: ast.AST, text: str, names: Iterator[str]) -> It
 
 
 def _sites(python: Python, words: _Words, anchor: Span, reader: Reader, *, listed: bool) -> Iterator[Site]:
-    line = take_apart(words)
+    line = parse_flags(words)
     if not is_command_line(line, reader.modules(python.path), listed=listed):
         return
     start = anchor._replace(end_line=anchor.line, end_column=anchor.column)

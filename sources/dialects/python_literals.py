@@ -252,7 +252,7 @@ class _Literals:
             elif name in self._misspelled:
                 setting = self._setting(name, key, value, scope)
                 meant = nearest(name, FIELDS, _TOLERANCE) or ""
-                if setting.value is None or self._is_clear(meant, setting.value):
+                if setting.value in (None, "none") or self._is_clear(meant, setting.value):  # ms-swift's null
                     yield _site(self._python.path, "dict", setting.key, {name: setting}, {})
 
     def _is_clear(self, name: str, value: Any) -> bool:

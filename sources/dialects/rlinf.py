@@ -21,6 +21,7 @@ from typing import Any
 from ..keys import FIELDS, RECOMPUTE_KEYS, WORD
 from ..model import UNKNOWN, Finding, Setting, Site
 from ..reader import Document, Reader
+from ..yaml.hydra_defaults import anchor, compose
 from ..yaml.search import child, text_at
 from ..yaml.settings import Resolver, scalar_text, settings_of
 from ..yaml.tree import Entry, Mapping, Sequence
@@ -40,6 +41,10 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     root = document.root
     if root is None:
         return None
+    composed = compose(document, reader)
+    if composed is None:
+        return None
+    own, root = root, composed.root
     sites = []
     recognized = False
     for role in _ROLES:
@@ -59,8 +64,11 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
         settings = settings_of(model, Resolver(root, (role, "model"), RECOMPUTE_KEYS))
         later = child(model, _LATER)
         nested = {} if later is None else {_LATER: settings_of(later, None)}
-        complete = not any(_brings(entry, path) for entry in [root.entries.get("defaults")] if entry)
-        given = Given(settings, document.path, path, model.span, complete=complete, nested=nested)
+        complete = composed.complete or not any(
+            _brings(entry, path) for entry in [own.entries.get("defaults")] if entry
+        )
+        place = model.span if model.span.path == document.path else anchor(document)
+        given = Given(settings, document.path, path, place, complete=complete, nested=nested)
         sites.append(site(given, reader))
     return Reading(sites, []) if recognized or forced else None
 

@@ -11,6 +11,9 @@ Facts from verl-project/verl at 1dda039b9c63:
 * Overrides go through Hydra, which refuses one without ``+`` for a key that is not there. The mapping of the reference
   model is a reference to the actor's and has none of its own (since v0.4.0); the actor's has the four keys above.
 
+* ``actor_rollout_ref.model.enable_gradient_checkpointing`` is read by the engines for FSDP and VeOmni only
+  (``verl/workers/engine/fsdp/transformer_impl.py#L316``); Megatron's has not looked at it since July 2025 (c5b189a1a).
+
 Open: the model comes from a checkpoint. On the command line the recompute fields that no override sets have verl's
 defaults, unless the configuration is not verl's own.
 """
@@ -21,15 +24,18 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..keys import RECOMPUTE_KEYS
+from ..keys import OTHER_ENGINES, RECOMPUTE_KEYS
 from ..model import UNKNOWN, Finding, Site
 from ..reader import Document, Reader
 from ..shell.flags import Line
 from ..yaml.hydra_defaults import find
-from . import Given, Reading, rejected
+from . import Given, Reading, ignored, rejected
 
 _KEY = "override_transformer_config"
 _SOURCE = "verl/workers/engine/megatron/transformer_impl.py#L296-L373"
+_MODEL = "actor_rollout_ref.model"
+_ENGINES = "verl/workers/engine/fsdp/transformer_impl.py#L316"
+_ASKS = re.compile(rf"{_KEY}\S*recompute_granularity[=:](?!null$)|{_KEY}=")
 _CONFIG = "verl/trainer/config/ref/megatron_ref.yaml#L23"
 _OWN_KEYS = ("recompute_granularity", "recompute_method", "recompute_num_layers", "recompute_modules")
 _DEFAULT_MODULES = ["core_attn"]
@@ -54,7 +60,11 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
 
 
 def site(given: Given, reader: Reader) -> Site:
-    """The site of such a mapping, or of overrides that reach into it."""
+    """The site of such a mapping, or of overrides that reach into it; or of the switch for other engines."""
+    if given.path == _MODEL:
+        unread = tuple(_of_other_engines(given))
+        settings = {name: one for name, one in given.settings.items() if name == OTHER_ENGINES}
+        return Site("verl", given.file, given.path, given.anchor, settings, {}, {}, closed=False, ignored=unread)
     effective: dict[str, Any] = {name: setting.value for name, setting in given.settings.items()}
     default = effective.get("recompute_modules", UNKNOWN) == _DEFAULT_MODULES
     if default and effective.get("recompute_granularity") != "selective":
@@ -77,6 +87,20 @@ def site(given: Given, reader: Reader) -> Site:
         rejected=wrong,
         source=_SOURCE,
     )
+
+
+def _of_other_engines(given: Given) -> Iterator[Finding]:
+    """The switch that Megatron's engine does not read, where the command asks for nothing that it does."""
+    switch = given.settings.get(OTHER_ENGINES)
+    if switch is None or switch.value is not True or given.line is None or any(map(_ASKS.search, given.line.texts)):
+        return
+    where = f"++actor_rollout_ref.actor.megatron.{_KEY}."
+    asking = ("recompute_granularity=full", "recompute_method=uniform", "recompute_num_layers=1")
+    help = f"write {' '.join(where + word for word in asking)}, or delete it"
+    reason = "is ignored: verl's Megatron engine does not read it, and nothing is recomputed"
+    if not given.line.complete:
+        reason = "is ignored: verl's Megatron engine does not read it"
+    yield ignored("settings-ignored", switch, reason, source=_ENGINES, help=help)
 
 
 def _has_own_config(line: Line) -> bool:

@@ -14,11 +14,13 @@ from .tree import Python
 def is_same(before: Python, after: Python, rewrites: Iterable[Rewrite], edits: Iterable[Span]) -> bool:
     """Whether two trees are equal, where each rewriting gives what it promises and text changes only within strings.
 
+    The name of a keyword argument may change, too, where just that is replaced.
+
     Args:
         before: the file as it was.
         after: the file with the fixes.
         rewrites: what was rewritten.
-        edits: the places where text was replaced, which may be in strings and in comments, but not in code.
+        edits: the places where text was replaced, which may be in strings and in comments, but not in other code.
     """
     wanted: dict[Span, list[Rewrite]] = {}
     for rewrite in rewrites:
@@ -35,6 +37,9 @@ def is_same(before: Python, after: Python, rewrites: Iterable[Rewrite], edits: I
                 continue
         if type(old) is not type(new):
             return False
+        if isinstance(old, ast.keyword) and old.arg != new.arg and _is_renamed(old, before, places):
+            waiting.append((old.value, new.value))
+            continue
         if isinstance(old, ast.AST):
             waiting.extend((getattr(old, name, None), getattr(new, name, None)) for name in old._fields)
         elif isinstance(old, list):
@@ -44,6 +49,12 @@ def is_same(before: Python, after: Python, rewrites: Iterable[Rewrite], edits: I
         elif old != new:
             return False
     return True
+
+
+def _is_renamed(keyword: ast.keyword, python: Python, places: list[Span]) -> bool:
+    """Whether a replaced text is the name of a keyword argument."""
+    span, length = python.span(keyword), len(keyword.arg or "")
+    return span._replace(end_line=span.line, end_column=span.column + length) in places
 
 
 def _is_string(node: Any) -> bool:

@@ -182,7 +182,7 @@ class Names:
         return path
 
     def is_constant(self, node: ast.expr, scope: Scope, depth: int = 0) -> bool:
-        """Whether whoever wrote the program has fixed the value, or every value that it can have.
+        """Whether the program itself fixes the value, or every value that it can have.
 
         That holds for literals, for names that are bound to nothing else, for names in capitals and the members of
         classes (an enumeration's), and for what is looked up in such a thing.

@@ -214,7 +214,7 @@ def is_template(text: str) -> bool:
 
 def _native(text: str) -> ast.Module:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what it has to say about escapes is for whoever wrote the file
+        warnings.simplefilter("ignore")  # what it says about escapes is for the author of the file
         return ast.parse(text)
 
 

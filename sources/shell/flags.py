@@ -176,7 +176,7 @@ class Line(NamedTuple):
     hidden: tuple[str, ...] = ()
 
 
-def take_apart(words: Iterable[tuple[Word, str]], *, start: int = 0) -> Line:
+def parse_flags(words: Iterable[tuple[Word, str]], *, start: int = 0) -> Line:
     """Sort the words of a command into flags and what is none.
 
     Args:
@@ -206,11 +206,15 @@ def take_apart(words: Iterable[tuple[Word, str]], *, start: int = 0) -> Line:
             if takes and not HOLDS_FLAGS.search(variable):
                 current.append(word)  # type: ignore[union-attr]
             else:
+                listed = bool(current) and flags[-1][0] in LISTS and not HOLDS_FLAGS.search(variable)
                 if index >= start:
                     complete = False
                     if variable or current is None or len(current) < 2:  # else it is another value, such as $(seq 8)
                         hidden.append(variable)
-                current = None
+                if listed and current is not None:  # it may be an item of the list
+                    current.append(word)
+                else:
+                    current = None
             continue
         match = word.text.startswith("--") and _FLAG.match(word.text)
         if match and (match.group(2) or match.end() == len(word.text)):

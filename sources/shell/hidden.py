@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from .flags import HOLDS_FLAGS
 from .syntax import Assign, Event, Piece, Simple, Variable, Word, literal
@@ -17,9 +18,13 @@ class Hidden:
 
     Args:
         events: the script's, with those of the files that it sources.
+        text: their text.
+        shows: whether what a command substitution gives is known to be no flags that matter.
     """
 
-    def __init__(self, events: list[Event]) -> None:
+    def __init__(self, events: list[Event], text: str, shows: Callable[[str], bool]) -> None:
+        self._text = text
+        self._shows = shows
         self._given: dict[str, list[Assign]] = {}
         #: The variables that are used as what they hold at first: no environment has arrays.
         self._plain: set[str] = set()
@@ -92,10 +97,16 @@ class Hidden:
                 if (alone or HOLDS_FLAGS.search(part.name)) and part.name in self:
                     return True
             elif alone and part.text is None:
-                return True
+                return self._hides_piece(self._text[part.start : part.end])
         return False
 
+    def _hides_piece(self, source: str) -> bool:
+        """Whether what only a run can tell may hold such flags; ``read`` takes over what a variable has."""
+        read = _READ.fullmatch(source)
+        return read[1] in self if read else not self._shows(source)
 
+
+_READ = re.compile(r"read\s[^<\n]*<<<\s*\"?\$\{?([A-Za-z_]\w*)\}?\"?\s*")
 #: A flag that is given its value by the next word.
 _TAKES = re.compile(r"--?[A-Za-z][\w-]*$")
 

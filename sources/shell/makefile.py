@@ -35,7 +35,7 @@ def read(text: str, events: list[Event]) -> None:
         end = _line_end(text, at)
         if text.startswith("\t", at):
             start = at + 1
-            while text[start : start + 1] in ("@", "+") or text.startswith(("-@", "- "), start):
+            while text[start : start + 1] in ("@", "+", "-", " "):
                 start += 1  # marks of make's, not words
             Parser(shell, events, offset=start, end=end, steps=steps).script()
         else:

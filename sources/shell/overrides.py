@@ -45,8 +45,9 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 #: A mapping with more brackets than this is not looked into.
 _DEEPEST = 30
 _WORDS = {"null": None, "true": True, "false": False}
-#: A word without quotes or escapes. What it may have besides starts something else, or is refused.
-_BARE = re.compile(r"[A-Za-z0-9_/+.$%*@?|: \t-]+")
+#: A word without quotes or escapes. What it may have besides starts something else, or is refused; a dollar sign may
+#: still be a variable of another shell's.
+_BARE = re.compile(r"[A-Za-z0-9_/+.%*@?|: \t-]+")
 _INTEGER = re.compile(r"[+-]?(?:0|[1-9](?:_?[0-9])*)")
 _POINT = r"(?:0|[1-9](?:_?[0-9])*)\.|(?:0|[1-9](?:_?[0-9])*)?\.[0-9](?:_?[0-9])*"
 _FLOAT = re.compile(rf"[+-]?(?:(?:{_POINT}|0|[1-9](?:_?[0-9])*)[eE][+-]?[0-9](?:_?[0-9])*|{_POINT})")
@@ -157,12 +158,12 @@ def _primitive(text: str) -> Any:
     if text[:1] in ("'", '"'):
         inner = text[1:-1]
         whole = len(text) >= 2 and text[-1] == text[0] and text[0] not in inner and "\\" not in inner
-        return inner if whole and "${" not in inner else UNKNOWN
+        return inner if whole and "$" not in inner else UNKNOWN
     if text == "":
         return ""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
-    if not _BARE.fullmatch(text) or "${" in text or _ENDLESS.fullmatch(text):
+    if not _BARE.fullmatch(text) or _ENDLESS.fullmatch(text):
         return UNKNOWN
     if len(text) > _LONGEST_NUMBER:
         return text

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..model import TooMuch
 from ..projects import project_root, upwards
+from .functions import called
 from .syntax import Assign, Event, Parser, Piece, Simple, Variable, Word, literal
 
 if TYPE_CHECKING:
@@ -71,10 +72,10 @@ def parse(text: str, path: str, reader: Reader) -> Script:
     events: list[Event] = []
     Parser(text, events).script()
     if not _SOURCES.search(text):
-        return Script(text, events, ((0, path),))
+        return Script(text, called(events), ((0, path),))
     follower = _Follower(text, path, reader)
     follower.follow(events, path, ())
-    return Script(follower.text, follower.events, tuple(follower.files))
+    return Script(follower.text, called(follower.events), tuple(follower.files))
 
 
 def bound(text: str) -> None:
@@ -119,7 +120,7 @@ class _Follower:
             self.files.append((start, other))
             inner: list[Event] = []
             parser = Parser(self.text, inner, offset=start)
-            parser.branch, parser.functions = list(event.branch), int(isinstance(event, Simple) and event.in_function)
+            parser.branch, parser.functions = list(event.branch), [event.function] if event.function else []
             parser.script()
             self.follow(inner, other, (*above, path, other))
 

@@ -55,8 +55,14 @@ class Assign(NamedTuple):
     branch: tuple[tuple[int, int], ...]
     start: int
     end: int
-    #: Whether an assignment that was made before holds (``?=`` of make).
+    #: Whether an assignment that was made before holds (``?=`` of make, ``${X:=default}``).
     weak: bool = False
+    #: The function that it stands in, the innermost one.
+    function: str = ""
+    #: Whether it makes a variable of the function's own.
+    local: bool = False
+    #: The variable whose value it takes as it is.
+    copies: str = ""
 
 
 class Simple(NamedTuple):
@@ -64,9 +70,12 @@ class Simple(NamedTuple):
 
     words: tuple[Word, ...]
     branch: tuple[tuple[int, int], ...]
-    in_function: bool
+    #: The function that it stands in, the innermost one.
+    function: str
     start: int
     end: int
+    #: Whether its words are read a second time, with what variables hold in them.
+    again: bool = False
 
 
 Event = Assign | Simple
@@ -90,6 +99,14 @@ _REDIRECT = re.compile(r"<<<|(?:\d*|&)(?:>>|>\||>&|<&|<>|>|<)")
 #: What may begin or end something between parentheses.
 _STRUCTURE = re.compile(r"[()'\"\\]")
 _SPECIAL = frozenset("@*#?$!-0123456789")
+#: What a loop runs over that is written out.
+_LISTED = re.compile(r"\s+in[ \t]+((?:[^;\n$`()&|<>*?\[{#]|\$')+?)[ \t]*(?=[;\n])")
+
+#: Commands that tell something by whether they succeed; others do, or the script is at its end.
+_TESTS = frozenset({"[", "[[", "test", "false", "grep", "egrep", "command", "which", "hash", "type"})
+#: What an assignment before it stays behind for.
+_KEEPING = frozenset({".", "eval", "export", "source"})
+_LOCAL = frozenset({"declare", "local", "typeset"})
 
 _DECLARERS = frozenset({"export", "declare", "typeset", "local", "readonly"})
 #: A here-document for one of these is a script,
@@ -158,7 +175,14 @@ class Parser:
         self.heredoc = heredoc
         self.branch: list[tuple[int, int]] = []
         self.nodes: list[tuple[str, int]] = []
-        self.functions = 0
+        self.functions: list[str] = []
+        #: Where the lists of commands that only some run began, each with its last operator.
+        self.lists: list[tuple[str, int, int]] = []
+        #: Where the events of each open subshell begin, and the lists that were open before it.
+        self.subshells: list[tuple[int, list[tuple[str, int, int]]]] = []
+        #: Whether the command before the operator tells something by whether it succeeds, whether ``!`` stands before
+        #: the next, and whether a pipe does.
+        self.tests = self.negated = self.piped = False
         self.bodies: list[_Body] = []
         self.depth = 0
         self.steps = count() if steps is None else steps
@@ -174,8 +198,11 @@ class Parser:
 
     # -- words
 
-    def word(self, closing: str = "") -> Word:
-        """The parts of the word here; it ends at blank space, an operator, or one of the ``closing`` characters."""
+    def word(self, closing: str = "", *, quoted: bool = False) -> Word:
+        """The parts of the word here; it ends at blank space, an operator, or one of the ``closing`` characters.
+
+        In one that is ``quoted``, a default between double quotes, single quotes stand for themselves.
+        """
         self._step()
         parts: list[Part] = []
         text = self.text
@@ -190,7 +217,10 @@ class Parser:
             if char in closing:
                 break
             if char == "\\":
-                self._escape(parts, quoted=False)
+                self._escape(parts, quoted=quoted)
+            elif char == "'" and quoted and text[self.at - 1] != "$":
+                parts.append(Piece("'", self.at, self.at + 1))
+                self.at += 1
             elif char == "'":
                 end = text.find("'", self.at + 1, self.stop)
                 if end < 0:
@@ -200,7 +230,7 @@ class Parser:
             elif char == '"':
                 self._double(parts)
             elif char == "$":
-                self._dollar(parts, quoted=False)
+                self._dollar(parts, quoted=quoted and text[self.at + 1 : self.at + 2] != "'")
             elif char == "`":
                 start = self.at
                 end = text.find("`", self.at + 1, self.stop)
@@ -314,8 +344,11 @@ class Parser:
             self.at += 1
         elif name and (rest in (":-", ":=") or rest[:1] in ("-", "=")):
             self.at += 2 if rest[:1] == ":" else 1
-            default = self.word("}")
+            default = self.word("}", quoted=quoted)
             self._close("}")
+            if "=" in rest:
+                branch, function = tuple(self.branch), self._function
+                self.events.append(Assign(name, False, (default,), False, branch, start, self.at, True, function))
         else:
             name = "" if rest != ":?" else name
             array = array or self.text.startswith(("@", "*"), start + 2)
@@ -371,9 +404,19 @@ class Parser:
     def _inner(self, start: int, end: int) -> None:
         self._deeper()
         inner = Parser(self.text, self.events, heredoc=self.heredoc, offset=start, end=end, steps=self.steps)
-        inner.branch, inner.functions, inner.depth = list(self.branch), self.functions, self.depth
+        inner.branch, inner.functions, inner.depth = list(self.branch), list(self.functions), self.depth
+        begun = len(self.events)
         inner.script()
+        self._scope(begun)
         self.depth -= 1
+
+    def _scope(self, begun: int) -> None:
+        """What is assigned from the event ``begun`` on, ends here."""
+        inside = self.events[begun:]
+        assigned = {event.name for event in inside if isinstance(event, Assign)}
+        if assigned:
+            before = {event.name for event in self.events[:begun] if isinstance(event, Assign)}
+            self.events[begun:] = renamed(inside, assigned, before, next(self.steps))
 
     # -- commands
 
@@ -409,27 +452,82 @@ class Parser:
         if char == "\n":
             self.at += 1
             self._read_bodies()
+            self._end_lists()
             return
         if char in ";&|":
-            self.at += 1
-            if char == ";" and self.text.startswith(";", self.at):
-                self._next_arm("case")
+            self._operator(char)
             return
         if char == "(":
+            self.piped = False
             if self.text.startswith("((", self.at):
                 self._skip_parentheses()
+                self.tests = True
             else:
                 self.at += 1
+                self.subshells.append((len(self.events), self.lists))
+                self.lists = []
             return
         if char == ")":
             self.at += 1
+            if self.subshells:
+                self._end_lists(all_of_them=True)
+                begun, self.lists = self.subshells.pop()
+                self._scope(begun)
             return
+        begun, piped = len(self.events), self.piped
         self._command()
+        self._blank()
+        self.piped = False
+        following = self.text[self.at : self.at + 2]
+        if piped or (following[:1] == "|" and following != "||"):
+            self._scope(begun)  # each side of a pipe is a shell of its own
+
+    def _operator(self, char: str) -> None:
+        """Go behind ``;``, ``&``, ``|``, or two of them, which say when what follows runs."""
+        operator = self.text[self.at : self.at + 2]
+        self.at += 1
+        self.piped = False
+        if operator in ("&&", "||"):
+            self.at += 1
+            self._chain(operator)
+        elif char == "|":
+            self.piped = True
+        elif operator[:1] == ";" or not self.text.startswith(">", self.at):
+            self._end_lists()
+            if operator == ";;":
+                self._next_arm("case")
+
+    def _chain(self, operator: str) -> None:
+        """What follows runs only where the commands before it succeed, or where they fail."""
+        depth = len(self.nodes)
+        last, at, node = self.lists[-1] if self.lists else ("", -1, -1)
+        if at == depth and last == "&&" and operator == "&&":
+            return
+        if at == depth and last == "&&" and self.branch and self.branch[-1][0] == node:
+            self.branch[-1] = (node, self.branch[-1][1] + 1)
+            self.lists[-1] = (operator, depth, node)
+            return
+        tests = self.tests
+        if at == depth and operator == "&&":
+            self._end_lists()
+            tests = True
+        if operator == "||" or tests:
+            self.branch.append((self.at, 0))
+            self.lists.append((operator, depth, self.at))
+
+    def _end_lists(self, *, all_of_them: bool = False) -> None:
+        """The lists of commands that began at this depth, or all, are at their end."""
+        while self.lists and (all_of_them or self.lists[-1][1] >= len(self.nodes)):
+            _, _, node = self.lists.pop()
+            if self.branch and self.branch[-1][0] == node:
+                self.branch.pop()
 
     def _command(self) -> None:
         start = self.at
         words: list[Word] = []
         declares = False
+        prefixes: list[int] = []
+        self.tests, self.negated = self.negated, False
         while self.at < self.stop:
             self._step()
             if len(words) > MAX_WORDS:
@@ -444,7 +542,7 @@ class Parser:
             if char in "\n;&|()" and not self.text.startswith("&>", self.at):
                 if char == "(" and len(words) == 1 and self.text.startswith("()", self.at):
                     self.at += 2
-                    self._open("function", 0)
+                    self._open("function", 0, literal(words[0]))
                     return
                 break
             redirect = char in "<>&0123456789" and _REDIRECT.match(self.text, self.at, self.stop)
@@ -454,7 +552,9 @@ class Parser:
                 self.word()
                 continue
             if not words or declares:
-                if self._assignment():
+                if self._assignment(local=declares and literal(words[0]) in _LOCAL):
+                    if not words:
+                        prefixes.append(len(self.events) - 1)
                     continue
                 if not words and self._keyword():
                     return
@@ -466,14 +566,25 @@ class Parser:
                 words.append(word)
             if len(words) == 1 and literal(word) in _DECLARERS:
                 declares = True
+        first = literal(words[0]) if words else ""
+        self.tests = self.tests or first in _TESTS
         if words and not declares:
-            branch = tuple(self.branch)
-            self.events.append(Simple(tuple(words), branch, self.functions > 0, start, self.at))
+            branch, function = tuple(self.branch), self._function
+            for index in prefixes if first not in _KEEPING else ():  # these are for the command alone
+                made = self.events[index]
+                if isinstance(made, Assign):
+                    self.events[index] = made._replace(name=_own(made.name, made.start))
+            self.events.append(Simple(tuple(words), branch, function, start, self.at, self.heredoc))
             for name in _read(words):
                 unknown = Piece(None, start, self.at, name)
-                self.events.append(Assign(name, False, ((unknown,),), False, branch, start, self.at))
+                made = Assign(name, False, ((unknown,),), False, branch, start, self.at, function=function)
+                self.events.append(made)
 
-    def _assignment(self) -> bool:
+    @property
+    def _function(self) -> str:
+        return self.functions[-1] if self.functions else ""
+
+    def _assignment(self, *, local: bool = False) -> bool:
         match = _ASSIGNMENT.match(self.text, self.at, self.stop)
         if match is None:
             return False
@@ -487,7 +598,19 @@ class Parser:
         else:
             words = [self.word()]
             array = False
-        self.events.append(Assign(name, append, tuple(words), array, tuple(self.branch), start, self.at))
+        self.events.append(
+            Assign(
+                name,
+                append,
+                tuple(words),
+                array,
+                tuple(self.branch),
+                start,
+                self.at,
+                function=self._function,
+                local=local and bool(self.functions),
+            )
+        )
         return True
 
     def _array(self) -> list[Word]:
@@ -521,6 +644,7 @@ class Parser:
             return True
         word = match.group(1)
         self.at = match.end()
+        self.negated = word == "!"
         if word == "if":
             self._open("if", 0)
         elif word in ("elif", "else"):
@@ -536,19 +660,23 @@ class Parser:
             self._loop_variable()
         elif word == "function":
             self._blank()
-            self.word()
+            name = literal(self.word())
             self._blank()
             if self.text.startswith("()", self.at):
                 self.at += 2
-            self._open("function", 0)
+            self._open("function", 0, name)
         elif word == "{":
             if self.nodes and self.nodes[-1] == ("function", -1):
                 self.nodes[-1] = ("function", 1)
             else:
                 self.nodes.append(("{", 0))
         elif word == "}" and self.nodes and self.nodes[-1][0] in ("{", "function"):
-            self.functions -= self.nodes.pop()[0] == "function"
+            self._leave(self.nodes.pop()[0])
         return True
+
+    def _leave(self, kind: str) -> None:
+        if kind == "function" and self.functions:
+            self.functions.pop()
 
     def _pattern(self) -> bool:
         """At the pattern of a ``case`` arm: go behind it. The node's state tells whether one is due."""
@@ -581,15 +709,28 @@ class Parser:
         if match:
             piece = Piece(None, match.start(), match.end())
             self.at = match.end()
-            branch = tuple(self.branch)
-            self.events.append(Assign(match.group(), False, ((piece,),), False, branch, match.start(), match.end()))
+            branch, function = tuple(self.branch), self._function
+            words = self._loop_words(piece)
+            made = Assign(match.group(), False, (words,), False, branch, match.start(), match.end(), function=function)
+            self.events.append(made)
         newline = re.compile(r"[;\n]").search(self.text, self.at, self.stop)
         self.at = newline.start() if newline else self.stop
 
-    def _open(self, kind: str, state: int) -> None:
+    def _loop_words(self, unknown: Piece) -> Word:
+        """The word that a loop runs over, where it is one that is known."""
+        match = _LISTED.match(self.text, self.at, self.stop)
+        words: list[Word] = []
+        if match is not None:
+            inner = Parser(self.text, [], offset=match.start(1), end=match.end(1), steps=self.steps)
+            while inner.at < inner.stop and (word := inner.word()):
+                words.append(word)
+                inner._blank()
+        return words[0] if len(words) == 1 else (unknown,)
+
+    def _open(self, kind: str, state: int, name: str = "") -> None:
         if kind == "function":
             self.nodes.append(("function", -1))
-            self.functions += 1
+            self.functions.append(name or "?")
             return
         self.branch.append((self.at, 0))
         self.nodes.append((kind, 0 if kind == "case" else state))
@@ -597,6 +738,7 @@ class Parser:
     def _next_arm(self, kind: str) -> None:
         if kind == "case":
             self.at += 1
+        self._end_lists()
         if self.nodes and self.nodes[-1][0] == kind and self.branch:
             node, arm = self.branch[-1]
             self.branch[-1] = (node, arm + 1)
@@ -605,10 +747,10 @@ class Parser:
     def _end(self, kind: str) -> None:
         while self.nodes:
             found = self.nodes.pop()[0]
+            self._end_lists()
             if found in ("if", "case") and self.branch:
                 self.branch.pop()
-            if found == "function":
-                self.functions -= 1
+            self._leave(found)
             if found == kind:
                 return
 
@@ -641,7 +783,7 @@ class Parser:
                 inner = Parser(
                     self.text, self.events, heredoc=not quoted, offset=self.at, end=body_end, steps=self.steps
                 )
-                inner.branch, inner.functions, inner.depth = list(self.branch), self.functions, self.depth
+                inner.branch, inner.functions, inner.depth = list(self.branch), list(self.functions), self.depth
                 inner.script()
                 self.depth -= 1
             self.at = end.end() if end else self.stop
@@ -673,6 +815,53 @@ def _read(words: list[Word]) -> list[str]:
     if texts[:2] == ["printf", "-v"]:
         return [text for text in texts[2:3] if _NAME.fullmatch(text)]
     return []
+
+
+def _own(name: str, number: int) -> str:
+    """A name that no script can have, for what a variable is called inside something."""
+    return f"{name}_\0{number}"
+
+
+def renamed(events: list[Event], chosen: set[str], outside: set[str], number: int) -> list[Event]:
+    """Events whose assignments to some variables are forgotten behind them.
+
+    Args:
+        events: the events.
+        chosen: the variables.
+        outside: those that have a value before.
+        number: tells these variables from others of the same names.
+    """
+    at = events[0].start
+    copies: list[Event] = [
+        Assign(
+            _own(name, number),
+            False,
+            ((Variable(name, None, True, True, at, at),),),
+            False,
+            (),
+            at,
+            at,
+            copies=name,
+        )
+        for name in sorted(chosen & outside)
+    ]
+
+    def word(parts: Word) -> Word:
+        return tuple(part if isinstance(part, Piece) else variable(part) for part in parts)
+
+    def variable(part: Variable) -> Variable:
+        name = _own(part.name, number) if part.name in chosen else part.name
+        return part._replace(name=name, default=None if part.default is None else word(part.default))
+
+    for event in events:
+        words = tuple(map(word, event.words))
+        if isinstance(event, Assign):
+            name = _own(event.name, number) if event.name in chosen else event.name
+            from_ = _own(event.copies, number) if event.copies in chosen else event.copies
+            copies.append(event._replace(name=name, words=words, copies=from_))
+        else:
+            copies.append(event._replace(words=words))
+    return copies
 
 
 def literal(word: Word) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Iterator
-from itertools import islice
+from itertools import accumulate, groupby, islice
 from typing import NamedTuple
 
 from ..model import TooMuch
@@ -104,7 +105,7 @@ class _Value(NamedTuple):
     array: bool
 
 
-class World:
+class ShellState:
     """The variables while the script is followed along one choice of branches.
 
     Args:
@@ -136,10 +137,14 @@ class World:
         if taken is None:
             unknown = Field((Piece(None, event.start, event.end, event.name),))
             adds = event.append or event.name in names(event.words)  # A=("${A[@]}" more)
-            kept = old.fields if old and adds else ()
+            kept = (*old.fields, *_maybe(event)) if old and adds else ()
             self.values[event.name] = _Value((*kept, unknown), event.array or bool(old and old.array))
             return
         if event.weak and old is not None:
+            return
+        if event.copies:
+            if event.copies in self.values:
+                self.values[event.name] = self.values[event.copies]
             return
         if event.array:
             made = (field for word in event.words for field in self.fields(word))
@@ -219,6 +224,20 @@ class World:
             yield Field(tuple(current), expanded)
 
 
+#: A flag about recomputation, which may be given again.
+_FLAG = re.compile(r"(?<!\S)--[a-z][\w-]*recompute[\w-]*|(?<!\S)--recompute[\w-]*")
+
+
+def _maybe(event: Assign) -> Iterator[Field]:
+    """The flags that an assignment may add, each with a value that only a run can tell."""
+    for word in event.words:
+        for part in word:
+            for match in _FLAG.finditer(part.text or "") if isinstance(part, Piece) else ():
+                start, end = part.start + match.start(), part.start + match.end()
+                yield Field((Piece(match.group(), start, end),), True)
+                yield Field((Piece(None, start, end),), True)
+
+
 _BLANK = re.compile(r"\s+|\S+")
 _ANY_BLANK = re.compile(r"\s").search
 
@@ -240,21 +259,80 @@ def _split(pieces: tuple[Piece, ...]) -> Iterator[tuple[bool, Piece]]:
                 yield text[at].isspace(), Piece(text[at:end], start + at, start + end)
 
 
+#: A blank, a quote with what escapes it, what the inner shell replaces, or what stands between these.
+_PART = re.compile(
+    r"(?P<blank>\s+)|\\*(?P<quote>['\"])|(?P<unknown>\$(?:(?P<name>\w+|@)|\{(?P<braced>\w*)[^{}]*\}|\([^()]*\))|`[^`]*`)"
+    r"|\\+|\$|`|[^\s'\"\\$`]+"
+)
+
+
 def split(field: Field) -> list[Field]:
-    """The words inside a word, as ``eval`` or ``bash -c`` would see them; quotes around each are taken off."""
+    """The words inside a word, as ``eval`` or ``bash -c`` would see them.
+
+    Quotes keep blanks inside them, and are taken off; where one is not closed, as in a sentence, none of them does.
+    """
+    found = _cut(field, keeping=True)
+    if found is None:
+        found = _cut(field, keeping=False) or []
+    return [Field(tuple(pieces), field.expanded) for pieces in found if _is_word(pieces)]
+
+
+def together(fields: list[Field]) -> Field:
+    """Words as one, with blanks between them, as ``eval`` takes them."""
+    pieces = [piece for field in fields for piece in (*field.pieces, Piece(" ", field.end, field.end + 1))]
+    return Field(tuple(pieces), any(field.expanded for field in fields))
+
+
+def _is_word(pieces: list[Piece]) -> bool:
+    return any(piece.text is None or piece.text.strip("\\") for piece in pieces)
+
+
+def _cut(field: Field, *, keeping: bool) -> list[list[Piece]] | None:
+    """The pieces of each word inside one; None where ``keeping`` blanks between quotes leaves a quote open."""
     found: list[list[Piece]] = [[]]
-    for blank, piece in _split(field.pieces):
-        if blank:
-            found.append([])
-            if len(found) > MAX_WORDS:
-                raise TooMuch(f"has a command of more than {MAX_WORDS:,} words")
+    within = ""
+    for known, run in groupby(field.pieces, lambda piece: piece.text is not None):
+        pieces = list(run)
+        if not known:
+            found[-1].extend(pieces)
             continue
-        text = piece.text
-        if text is not None:
-            left = len(text) - len(text.lstrip("'\"\\"))
-            right = len(text.rstrip("'\"\\"))
-            piece = Piece(text[left:right], piece.start + left, piece.start + right) if left < right else piece
-            if text.strip("'\"\\") == "":
-                continue
-        found[-1].append(piece)
-    return [Field(tuple(pieces), field.expanded) for pieces in found if pieces]
+        starts = list(accumulate((len(piece.text or "") for piece in pieces), initial=0))
+        for part in _PART.finditer("".join(piece.text or "" for piece in pieces)):
+            quote = part["quote"]
+            if quote and quote == (within or quote):
+                within = "" if within else quote
+            elif part["unknown"] and within != "'":
+                taken = _taken(pieces, starts, *part.span())
+                found[-1].append(Piece(None, taken[0].start, taken[-1].end, part["name"] or part["braced"] or ""))
+            elif part["blank"] and not (keeping and within):
+                found.append([])
+                if len(found) > MAX_WORDS:
+                    raise TooMuch(f"has a command of more than {MAX_WORDS:,} words")
+            else:
+                found[-1].extend(_taken(pieces, starts, *part.span()))
+    return None if keeping and within else [_joined(pieces) for pieces in found]
+
+
+def _taken(pieces: list[Piece], starts: list[int], start: int, end: int) -> list[Piece]:
+    """What the characters ``start`` to ``end`` of the text of some pieces, which begin at ``starts``, are as pieces."""
+    taken = []
+    for index in range(bisect.bisect_right(starts, start) - 1, len(pieces)):
+        piece, at = pieces[index], starts[index]
+        if at >= end:
+            break
+        left, right = max(start - at, 0), min(end - at, len(piece.text or ""))
+        if left < right:
+            taken.append(Piece((piece.text or "")[left:right], piece.start + left, piece.start + right))
+    return taken
+
+
+def _joined(pieces: list[Piece]) -> list[Piece]:
+    """The pieces, those that follow each other in the script as one."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        last = joined[-1] if joined else None
+        if last is not None and last.text is not None and piece.text is not None and last.end == piece.start:
+            joined[-1] = Piece(last.text + piece.text, last.start, piece.end)
+        else:
+            joined.append(piece)
+    return joined

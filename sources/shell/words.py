@@ -15,14 +15,14 @@ from typing import NamedTuple
 from ..model import TooMuch
 from .sourced import Script
 from .syntax import MAX_WORDS, Assign, Event, Piece, Simple, literal
-from .variables import MAX_STEPS, Field, World, names, split
+from .variables import MAX_STEPS, Field, ShellState, names, split
 
 #: What is followed of one script: branches one by one, and commands.
 _MAX_BRANCHES = 200
 _MAX_COMMANDS = 2000
 
 #: A command whose words are only shown or searched for.
-_TALKERS = frozenset(
+_PRINTING_COMMANDS = frozenset(
     {"echo", "printf", "cat", "grep", "egrep", "sed", "awk", "test", "[", "[[", ":", "read", "tee", "rm"}
 )
 
@@ -45,7 +45,8 @@ def commands(script: Script, interesting: re.Pattern[str]) -> list[Command]:
 
     Where the branches of an ``if`` or a ``case`` assign such words, the script is followed once along each of them, and
     what the branches of another ``if`` assign is unknown meanwhile: whether two conditions hold together cannot be
-    told. Arrays with such words that no command here is given come last, as commands without a name.
+    told. It is followed once more with all of them unknown. Arrays with such words that no command here is given come
+    last, as commands without a name.
     """
     text, events = script.text, script.events
     carriers = _carriers(text, events, interesting)
@@ -54,20 +55,22 @@ def commands(script: Script, interesting: re.Pattern[str]) -> list[Command]:
         for event in events
         if isinstance(event, Simple)
         and (_holds(text, event, interesting) or not carriers.isdisjoint(names(event.words)))
-        and literal(event.words[0]).rpartition("/")[2] not in _TALKERS
+        and literal(event.words[0]).rpartition("/")[2] not in _PRINTING_COMMANDS
     ]
     if len(candidates) > _MAX_COMMANDS:
         raise TooMuch(f"has more than {_MAX_COMMANDS:,} commands with recompute settings")
     chosen = {event.branch for event in events if isinstance(event, Assign) and event.name in carriers}
-    worlds: dict[tuple[tuple[int, int], ...], None] = {}
-    for ran in sorted({event.branch for event in candidates}):
+    states: dict[tuple[tuple[int, int], ...], None] = {}
+    reached = sorted({event.branch for event in candidates})
+    for ran in reached:
         along = (_join(ran, other) for other in sorted(chosen) if other)
-        worlds.update(dict.fromkeys([branch for branch in along if branch is not None] or [ran]))
+        states.update(dict.fromkeys([branch for branch in along if branch is not None] or [ran]))
     found: dict[tuple[int, tuple[tuple[int, int], ...]], Command] = {}
     asked = set(map(id, candidates))
     followed = _reaching(events, candidates)
-    _bound(len(worlds), len(followed))
-    for branch in sorted(worlds, key=len, reverse=True):
+    _bound(len(states), len(followed))
+    states.update(dict.fromkeys(reached))  # none of the arms may be taken, or several
+    for branch in sorted(states, key=len, reverse=True):
         _run(followed, asked, branch, interesting, found)
     result = list({(command.start, command.fields): command for command in found.values()}.values())
     result.extend(_unused(script, interesting))
@@ -147,40 +150,49 @@ def _run(
     interesting: re.Pattern[str],
     found: dict[tuple[int, tuple[tuple[int, int], ...]], Command],
 ) -> None:
-    world = World(branch)
-    later: list[Simple] = []
-    for event in events:
+    state = ShellState(branch)
+    for index, event in enumerate(events):
         if isinstance(event, Assign):
-            world.assign(event)
+            state.assign(event)
         elif id(event) not in asked:
-            world.fill(event)
-        elif world.takes(event.branch):
-            if event.in_function:
-                later.append(event)  # it runs when the function is called: all that is assigned by then is
-            else:
-                _note(event, world, branch, interesting, found)
-    for event in later:
-        _note(event, world, branch, interesting, found)
+            state.fill(event)
+        elif state.takes(event.branch):
+            _note(event, state, branch, interesting, found, index)
 
 
 def _note(
     event: Simple,
-    world: World,
+    state: ShellState,
     branch: tuple[tuple[int, int], ...],
     interesting: re.Pattern[str],
     found: dict[tuple[int, tuple[tuple[int, int], ...]], Command],
+    index: int,
 ) -> None:
     fields: list[Field] = []
+    marks = _QUOTES if event.again else _ESCAPE if literal(event.words[0]) == "eval" else None
     for word in event.words:
-        fields.extend(world.fields(word))
+        made = state.fields(word)
+        fields.extend(made if marks is None else (_read_again(field, marks) for field in made))
         if len(fields) > MAX_WORDS:
             raise TooMuch(f"has a command of more than {MAX_WORDS:,} words")
-    if not fields or (fields[0].text or "").rpartition("/")[2] in _TALKERS:
+    if not fields or (fields[0].text or "").rpartition("/")[2] in _PRINTING_COMMANDS:
         return
     if not any(interesting.search(field.shape) for field in fields):
         return
-    conditional = bool(event.branch) or event.in_function
-    found[event.start, branch] = Command(tuple(fields), conditional, event.start, event.end)
+    conditional = bool(event.branch) or bool(event.function)
+    found[index, branch] = Command(tuple(fields), conditional, event.start, event.end)
+
+
+#: What is taken off when a here-document is read that holds it; of eval's words, quotes are followed.
+_QUOTES = re.compile(r"['\"\\]")
+_ESCAPE = re.compile(r"\\")
+
+
+def _read_again(field: Field, marks: re.Pattern[str]) -> Field:
+    """A word that is read a second time, which makes another word of it where a variable held ``marks``."""
+    if not field.expanded or re.search(r"\s", field.shape) or not marks.search(field.shape):
+        return field
+    return field._replace(pieces=tuple(piece._replace(text=None) for piece in field.pieces))
 
 
 def _unused(script: Script, interesting: re.Pattern[str]) -> Iterator[Command]:
@@ -189,7 +201,7 @@ def _unused(script: Script, interesting: re.Pattern[str]) -> Iterator[Command]:
     named = {
         name
         for event in events
-        if isinstance(event, Assign) or literal(event.words[0]).rpartition("/")[2] not in _TALKERS
+        if isinstance(event, Assign) or literal(event.words[0]).rpartition("/")[2] not in _PRINTING_COMMANDS
         for name in names(event.words)
     }
     assigned = {
@@ -200,15 +212,15 @@ def _unused(script: Script, interesting: re.Pattern[str]) -> Iterator[Command]:
     branches = {event.branch for event in events if isinstance(event, Assign) and event.name in assigned}
     _bound(len(branches), len(events))
     for branch in sorted(branches, key=len, reverse=True):
-        world = World(branch)
+        state = ShellState(branch)
         last: dict[str, Assign] = {}
         for event in events:
             if isinstance(event, Assign):
-                world.assign(event)
-                if event.name in assigned and world.takes(event.branch):
+                state.assign(event)
+                if event.name in assigned and state.takes(event.branch):
                     last[event.name] = event
         for name, event in last.items():
-            value = world.values[name]
+            value = state.values[name]
             fields = value.fields if value.array else tuple(part for field in value.fields for part in split(field))
             if any(interesting.search(field.shape) for field in fields):
                 unnamed = Field((Piece(None, event.start, event.end, name),))

@@ -2,10 +2,10 @@
 
 Facts from Hydra 1.3, https://hydra.cc/docs/1.3/advanced/defaults_list/ and
 https://hydra.cc/docs/1.3/advanced/overriding_packages/: an item is ``name``, ``group: name``, ``group@package: name``
-or ``name@package``; ``_self_`` says where the file's own keys come, last if it is not there; later items win. Without
-``@package`` a group's path is the package, below the file's own; ``_here_`` is the file's own, ``_global_`` the root; a
-``# @package`` line on top of a file names another. ``override`` items change what another list says, and search paths
-bring files from elsewhere: then not everything is known.
+or ``name@package``, and a group may have a list of names; ``_self_`` says where the file's own keys come, last if it is
+not there; later items win. Without ``@package`` a group's path is the package, below the file's own; ``_here_`` is the
+file's own, ``_global_`` the root; a ``# @package`` line on top of a file names another. ``override`` items change what
+another list says, and search paths bring files from elsewhere: then not everything is known.
 """
 
 import os
@@ -22,6 +22,9 @@ from .tree import Entry, Mapping, Sequence, Value, span_of
 
 _HEADER = re.compile(r"\s*#\s*@package\s+(\S+)")
 _REFERENCE = re.compile(r"\$\{\s*(\.*)(\w[\w.-]*)\s*\}$")
+_OVERRIDE = "override "
+#: A group of files, as its folder, and the package that it goes into where that is named.
+_Group = tuple[str, str]
 #: Files inside files deeper than this are not followed.
 _MAX_DEPTH = 12
 
@@ -104,7 +107,14 @@ def compose(document: Document, reader: Reader) -> Composed | None:
     return _compose(document, reader, os.path.dirname(document.path), (document.path,))
 
 
-def _compose(document: Document, reader: Reader, top: str, chain: tuple[str, ...]) -> Composed:
+def _compose(
+    document: Document,
+    reader: Reader,
+    top: str,
+    chain: tuple[str, ...],
+    chosen: dict[_Group, str] | None = None,
+    taken: set[_Group] | None = None,
+) -> Composed:
     root = document.root
     if root is None:
         return Composed(Mapping({}, _nowhere(document)), complete=False)
@@ -112,37 +122,61 @@ def _compose(document: Document, reader: Reader, top: str, chain: tuple[str, ...
     own = Mapping({name: entry for name, entry in root.entries.items() if name != "defaults"}, root.span)
     if defaults is None or not isinstance(defaults.value, Sequence):
         return Composed(own, defaults is None)
-    if any(_is_override(item) for item in defaults.value.items):
-        return Composed(own, complete=False)  # what the others bring may not be what is taken
+    own_choices = _overridden(defaults.value, document, top)
+    chosen, taken = {**own_choices, **(chosen or {})}, set() if taken is None else taken
     result = Mapping({}, root.span)
     complete, merged_self = True, False
     for item in defaults.value.items:
         if scalar_text(item) == "_self_":
             result, merged_self = merge(result, own), True
             continue
-        part = _item(item, document, reader, top, chain)
-        if part is None:
-            complete = False
-            continue
-        result = merge(result, part.root)
-        complete = complete and part.complete
+        for one in () if _is_override(item) else _each(item):
+            part = _item(one, document, reader, top, chain, chosen, taken)
+            if part is None:
+                complete = False
+                continue
+            result = merge(result, part.root)
+            complete = complete and part.complete
+    complete = complete and taken.issuperset(own_choices)  # Hydra refuses to override what is not there
     return Composed(result if merged_self else merge(result, own), complete)
 
 
-def _item(item: Value, document: Document, reader: Reader, top: str, chain: tuple[str, ...]) -> Composed | None:
+def _each(item: Value) -> list[Value]:
+    """An item, or one for each name where it gives a group a list of them."""
+    if not isinstance(item, Mapping) or len(item.entries) != 1:
+        return [item]
+    ((group, entry),) = item.entries.items()
+    if not isinstance(entry.value, Sequence):
+        return [item]
+    return [Mapping({group: Entry(entry.key, name)}, item.span) for name in entry.value.items]
+
+
+def _item(
+    item: Value,
+    document: Document,
+    reader: Reader,
+    top: str,
+    chain: tuple[str, ...],
+    chosen: dict[_Group, str],
+    taken: set[_Group],
+) -> Composed | None:
     """What one item of the list brings, in its package; None where that cannot be told."""
     reader.follow(chain)
     named = _named(item)
     if named is None:
         return None
     group, package, name, key = named
-    folder = top if group.startswith("/") else os.path.dirname(document.path)
+    place = _folder(group, document, top)
+    taken.add((place, package or ""))
+    name = chosen.get((place, package or ""), name)
+    if "$" in name:
+        return None
     file = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
-    path = os.path.normpath(os.path.join(folder, group.lstrip("/"), file))
+    path = os.path.normpath(os.path.join(place, file))
     if path in chain or len(chain) > _MAX_DEPTH or not os.path.isfile(path):
         return None
     parent = reader.document(path)
-    composed = _compose(parent, reader, top, (*chain, path))
+    composed = _compose(parent, reader, top, (*chain, path), chosen, taken)
     if package is None:
         header = _HEADER.match(parent.text)
         package = header.group(1) if header else "_group_"
@@ -159,8 +193,26 @@ def _item(item: Value, document: Document, reader: Reader, top: str, chain: tupl
     return composed._replace(root=wrapped)
 
 
+def _folder(group: str, document: Document, top: str) -> str:
+    """The folder of a group that a file names."""
+    folder = top if group.startswith("/") else os.path.dirname(document.path)
+    return os.path.normpath(os.path.join(folder, group.lstrip("/")))
+
+
 def _is_override(item: Value) -> bool:
-    return isinstance(item, Mapping) and any(name.startswith("override ") for name in item.entries)
+    return isinstance(item, Mapping) and any(name.startswith(_OVERRIDE) for name in item.entries)
+
+
+def _overridden(defaults: Sequence, document: Document, top: str) -> dict[_Group, str]:
+    """What the ``override`` items of a list choose."""
+    found = {}
+    for item in filter(_is_override, defaults.items):
+        for left, entry in item.entries.items() if isinstance(item, Mapping) else ():
+            group, _, package = left.removeprefix(_OVERRIDE).strip().partition("@")
+            if group.startswith("hydra/"):
+                continue
+            found[_folder(group, document, top), package] = scalar_text(entry.value) or "$"
+    return found
 
 
 def _named(item: Value) -> tuple[str, str | None, str, Any] | None:
@@ -171,7 +223,7 @@ def _named(item: Value) -> tuple[str, str | None, str, Any] | None:
         ((left, entry),) = item.entries.items()
         name = scalar_text(entry.value)
         group, _, package = left.removeprefix("optional ").strip().partition("@")
-        if name is None or left.startswith("override ") or "$" in name or " " in group:
+        if name is None or left.startswith(_OVERRIDE) or "$" in name or " " in group:
             return None
         return group, package or None, name, entry.key
     text = scalar_text(item)

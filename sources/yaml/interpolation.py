@@ -23,7 +23,7 @@ _RESOLVERS: dict[str, Callable[..., Any]] = {
 
 #: Interpolations inside interpolations deeper than this are given up; a cycle ends here too.
 _MAX_DEPTH = 30
-#: A text of more characters, or a number of more bits, is nobody's setting: one that doubles itself over and over.
+#: A text of more characters, or a number of more bits, is no setting: one that doubles itself over and over.
 _MAX_LENGTH = 1000
 _MAX_BITS = 1000
 #: So many characters are parsed for one configuration; OmegaConf takes some 40 microseconds for one.

@@ -79,7 +79,7 @@ def _compute(name: str, value: Any, resolver: Resolver | None) -> Any:
 
 
 def place(value: Value) -> Any:
-    """The span of a value of whatever kind."""
+    """The span of a value of any kind."""
     return value.span if isinstance(value, (Mapping, Sequence)) else span_of(value)
 
 

@@ -330,7 +330,7 @@ _RESOLVER = yaml.resolver.Resolver()
 _CONSTRUCTOR = yaml.constructor.SafeConstructor()
 
 
-#: A value that unfolds into more nodes than this is nobody's setting; aliases in aliases can make billions.
+#: A value that unfolds into more nodes than this is no setting; aliases in aliases can make billions.
 _MAX_NODES = 10_000
 
 

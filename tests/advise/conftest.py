@@ -50,6 +50,31 @@ MIXED = {
     "moe_token_dispatcher_type": "alltoall",
 }
 
+#: DeepSeek-V2-Lite (arXiv 2405.04434, appendix B) at 4,096 tokens, with one dense layer.
+LITE = {
+    **LLAMA,
+    "num_layers": 4,
+    "hidden_size": 2048,
+    "ffn_hidden_size": 10944,
+    "num_attention_heads": 16,
+    "num_query_groups": None,
+    "multi_latent_attention": True,
+    "q_lora_rank": None,
+    "kv_lora_rank": 512,
+    "qk_head_dim": 128,
+    "qk_pos_emb_head_dim": 64,
+    "v_head_dim": 128,
+    "seq_length": 4096,
+    "vocab_size": 102400,
+    "num_experts": 64,
+    "moe_router_topk": 6,
+    "moe_ffn_hidden_size": 1408,
+    "moe_shared_expert_intermediate_size": 2816,
+    "moe_layer_freq": [0, 1, 1, 1],
+    "moe_grouped_gemm": True,
+    "moe_token_dispatcher_type": "alltoall",
+}
+
 #: GPT 22B of Korthikanti et al. 2022 (arXiv 2205.05198, table 3), attention not fused.
 GPT_22B = {
     "num_layers": 48,
@@ -78,7 +103,7 @@ def found():
     """Megatron-Core and Transformer Engine of this machine; skips where there is none."""
     for name in ("torch", "einops", "pydantic"):
         if importlib.util.find_spec(name) is None:
-            pytest.skip(f"{name} is not installed: pip install recompute-lint[smoke]")
+            pytest.skip(f"{name} is not installed: pip install '.[smoke]'")
     try:
         return places.megatron_core("0.16.1"), places.transformer_engine("2.10.0")
     except (Unavailable, UsageError) as error:

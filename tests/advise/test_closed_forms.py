@@ -4,7 +4,7 @@ import pytest
 
 from recompute_lint.smoke.advise.estimate import _needed
 
-from .conftest import GPT_22B, LLAMA, MIXED, full
+from .conftest import GPT_22B, LITE, LLAMA, MIXED, full
 
 MIB = 2**20
 
@@ -37,6 +37,50 @@ def test_korthikanti(estimator, parallel, ours, spread):
     tokens = 2048 * 4 * 6144
     expected = tokens * (ours + spread * 64 * 2048 / 6144)
     assert kept(estimator({**GPT_22B, **parallel})) == pytest.approx(expected, rel=0.01)
+
+
+@pytest.mark.parametrize("tensor", [2, 4])
+def test_llama_3_8b_with_tensor_and_sequence_parallelism(estimator, tensor):
+    # Everything is spread: norms over the sequence, heads and the width of the MLP over ranks.
+    given = {"tensor_model_parallel_size": tensor, "sequence_parallel": True, "world_size": tensor}
+    assert kept(estimator({**LLAMA, **given})) == pytest.approx(1089 * MIB / tensor, rel=0.01)
+
+
+def test_llama_3_8b_with_tensor_parallelism_alone(estimator):
+    # The norms' inputs and outputs, 8sh, are on every rank.
+    tokens, hidden = 8192, 4096
+    expected = 8 * tokens * hidden + (1089 * MIB - 8 * tokens * hidden) / 4
+    given = {"tensor_model_parallel_size": 4, "world_size": 4}
+    assert kept(estimator({**LLAMA, **given})) == pytest.approx(expected, rel=0.01)
+
+
+@pytest.mark.parametrize("groups", [1, 8, 32])
+def test_grouped_queries(estimator, groups):
+    tokens, hidden, ffn = 8192, 4096, 14336
+    expected = 8 * tokens * hidden + 2 * tokens * (2 * 4096 + 2 * groups * 128) + 4 * tokens * 32 + 6 * tokens * ffn
+    assert kept(estimator({**LLAMA, "num_query_groups": groups})) == pytest.approx(expected, rel=0.01)
+
+
+def test_multi_latent_attention(estimator):
+    # Norms as above; queries and keys of 192, values and output of 128, the log-sum-exp; the compressed keys and values
+    # before their norm and after it, with the part that positions turn beside them.
+    tokens, hidden, heads, ffn = 4096, 2048, 16, 10944
+    attention = 2 * tokens * heads * (192 + 192 + 128 + 128) + 4 * tokens * heads
+    compressed = 2 * tokens * (512 + 64 + 512)
+    expected = 8 * tokens * hidden + attention + compressed + 6 * tokens * ffn
+    assert kept(estimator(LITE), unit=(0,)) == pytest.approx(expected, rel=0.02)
+
+
+def test_experts_with_shared_ones_behind_multi_latent_attention(estimator):
+    # Two norms, of which the second is a module of its own whose output three read; 6 copies of each token, of 1,408;
+    # two shared experts as one MLP of 2,816.
+    tokens, hidden, heads, rows, ffn = 4096, 2048, 16, 4096 * 6, 1408
+    attention = 2 * tokens * heads * (192 + 192 + 128 + 128) + 4 * tokens * heads
+    compressed = 2 * tokens * (512 + 64 + 512)
+    experts = 2 * rows * hidden + 6 * rows * ffn
+    shared = 6 * tokens * 2816
+    expected = 8 * tokens * hidden + attention + compressed + experts + shared
+    assert kept(estimator(LITE), unit=(1,)) == pytest.approx(expected, rel=0.02)
 
 
 def test_full_recomputation_keeps_the_input_alone(estimator):

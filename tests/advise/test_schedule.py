@@ -5,8 +5,8 @@ import pytest
 from recompute_lint.smoke.advise.layout import parse_layout, stages
 from recompute_lint.smoke.advise.recipe import recipe_of
 from recompute_lint.smoke.advise.schedule import order
-from recompute_lint.smoke.advise.stage import Run, peak_of
-from recompute_lint.smoke.advise.state import Training, state
+from recompute_lint.smoke.advise.stage import Deferred, Run, peak_of
+from recompute_lint.smoke.advise.state import Training, state, step_of
 from recompute_lint.sources.errors import UsageError
 
 from .conftest import LLAMA
@@ -92,7 +92,7 @@ def test_state_of_the_distributed_optimizer():
 
 def test_state_of_precision_aware_moments():
     given = {**LLAMA, "use_precision_aware_optimizer": True, "exp_avg_dtype": "bf16", "exp_avg_sq_dtype": "bf16"}
-    assert recipe_of({**given, "grad_reduce_in_fp32": False}).training == Training(True, False, True, 1, 1, 4, 4)
+    assert recipe_of({**given, "grad_reduce_in_fp32": False}).training == Training(True, False, True, 1, 1, 2, 4)
 
 
 def test_names_of_megatron_lm_reach_the_model():
@@ -105,3 +105,41 @@ def test_names_of_megatron_lm_reach_the_model():
 def test_swiglu_without_a_width_takes_two_thirds():
     given = {name: value for name, value in LLAMA.items() if name != "ffn_hidden_size"}
     assert recipe_of(given).settings["ffn_hidden_size"] == 10880
+
+
+def test_deferred_gradients_of_the_output_layer_are_held_up_to_the_limit():
+    # With one chunk on the last of two ranks each micro-batch keeps 10, and puts off 3 after its backward.
+    runs = [Run(10, 10, 10, 0, 0)]
+    assert peak_of(runs, 1, 2, 8) == 10
+    assert peak_of(runs, 1, 2, 8, deferred=Deferred(3, 2)) == 10 + 2 * 3
+    assert peak_of(runs, 1, 2, 8, deferred=Deferred(3, 0)) == 10 + 7 * 3
+
+
+def test_virtual_stages_by_their_count_reach_the_layers():
+    given = {"pipeline_model_parallel_size": 2, "num_virtual_stages_per_pipeline_rank": 4, "world_size": 2}
+    assert layers(recipe_of({**LLAMA, "num_layers": 8, **given}).settings) == [[1] * 4, [1] * 4]
+
+
+def test_step_copies_gradients_that_are_kept_in_half_precision():
+    given = {**LLAMA, "world_size": 4, "grad_reduce_in_fp32": False}
+    assert step_of(1000, 0, recipe_of(given).training) == 4 * 1000 // 4
+    assert step_of(1000, 0, recipe_of({**given, "grad_reduce_in_fp32": True}).training) == 0
+    assert step_of(1000, 0, recipe_of({**given, "use_precision_aware_optimizer": True}).training) == 0
+
+
+@pytest.mark.parametrize(
+    ("said", "main"),
+    [({}, 2), ({"store_param_remainders": False}, 4), ({"main_params_dtype": "fp16"}, 2), ({"bf16": False}, 4)],
+)
+def test_main_parameters_of_a_precision_aware_optimizer(said, main):
+    given = {**LLAMA, "fp16": said.get("bf16") is False, "use_precision_aware_optimizer": True, **said}
+    assert recipe_of(given).training.main == main
+
+
+def test_numbers_that_yaml_reads_as_text():
+    assert recipe_of({**LLAMA, "moe_aux_loss_coeff": "1e-4"}).settings["moe_aux_loss_coeff"] == 1e-4
+
+
+def test_layers_of_mamba_are_refused():
+    with pytest.raises(UsageError, match="layers of Mamba"):
+        recipe_of({**LLAMA, "hybrid_layer_pattern": "M-M*"})

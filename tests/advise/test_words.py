@@ -5,9 +5,10 @@ import json
 import pytest
 
 from recompute_lint.hooks.cli import main
-from recompute_lint.hooks.commands.advise import _bytes, _target
 from recompute_lint.hooks.engine import Linter
+from recompute_lint.hooks.memory import target_of as _target
 from recompute_lint.hooks.options import Configurations, UsageError
+from recompute_lint.hooks.options import size as size_of
 from recompute_lint.smoke.advise import words
 
 from .conftest import LLAMA, full, selective
@@ -83,7 +84,7 @@ def test_lines(tmp_path, text, choice, expected):
 
 
 def test_flags():
-    script = words.Target("launch-script", "", "run.sh", "", {}, {})
+    script = words.Target("megatron-lm", "", "run.sh", "", {}, {}, style="flags")
     assert words.lines(script, selective("mlp", "moe_act")) == [
         "--recompute-granularity selective --recompute-modules mlp moe_act"
     ]
@@ -98,17 +99,108 @@ def test_a_diff_lints_clean(tmp_path, lint, text, choice):
     assert lint({"a.yaml": after}, facts=facts) == []
 
 
+SCRIPT = """\
+torchrun pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 4 \\
+    --recompute-granularity full --recompute-method uniform \\
+    --recompute-num-layers 1
+"""
+OPTIONS = """\
+OPTS="
+    --num-layers 32
+    --recompute-granularity selective
+    --recompute-modules mlp moe_act
+    --hidden-size 64
+"
+"""
+PATH = "actor_rollout_ref.actor.megatron.override_transformer_config"
+VERL = f"""\
+python3 -m verl.trainer.main_ppo --config-name='ppo_megatron_trainer.yaml' \\
+    +{PATH}.recompute_method=uniform \\
+    +{PATH}.recompute_granularity=full \\
+    +{PATH}.recompute_num_layers=1 \\
+    trainer.n_gpus_per_node=8
+"""
+BRIDGE = """\
+from megatron.bridge.recipes.llama import llama3_8b_pretrain_config
+
+cfg = llama3_8b_pretrain_config()
+cfg.model.recompute_granularity = "full"
+cfg.model.recompute_method = "uniform"
+cfg.model.recompute_num_layers = 1
+"""
+
+
+def rewritten(tmp_path, name, text, choice):
+    """A file after the change to its one site."""
+    file = tmp_path / name
+    file.write_text(text)
+    (site,) = Linter(Configurations({}, isolated=True)).sites(str(file))[0]
+    change = words.diff(_target(site), choice)
+    return patched(text, change) if change else text
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "choice", "expected"),
+    [
+        (
+            "run.sh",
+            SCRIPT,
+            selective("mlp", "moe_act"),
+            SCRIPT.split("    --")[0] + "    --recompute-granularity selective --recompute-modules mlp moe_act\n",
+        ),
+        ("run.sh", SCRIPT, {}, SCRIPT.split(" \\\n")[0] + "\n"),
+        (
+            "run.sh",
+            OPTIONS,
+            full("block", 4),
+            OPTIONS.replace(
+                "--recompute-granularity selective\n    --recompute-modules mlp moe_act",
+                "--recompute-granularity full\n    --recompute-method block\n    --recompute-num-layers 4",
+            ),
+        ),
+        (
+            "verl.sh",
+            VERL,
+            selective("mlp", "moe_act"),
+            f"""\
+python3 -m verl.trainer.main_ppo --config-name='ppo_megatron_trainer.yaml' \\
+    +{PATH}.recompute_granularity=selective \\
+    +{PATH}.recompute_modules=[mlp,moe_act] \\
+    trainer.n_gpus_per_node=8
+""",
+        ),
+        (
+            "bridge.py",
+            BRIDGE,
+            selective("mlp"),
+            BRIDGE.split("cfg.model")[0]
+            + 'cfg.model.recompute_granularity = "selective"\ncfg.model.recompute_modules = ["mlp"]\n',
+        ),
+    ],
+    ids=["flags", "flags, none", "flags of a variable", "overrides", "assignments"],
+)
+def test_a_change_to_what_is_no_yaml(tmp_path, name, text, choice, expected):
+    assert rewritten(tmp_path, name, text, choice) == expected
+
+
+def test_a_change_changes_no_more_than_it_has_to(tmp_path):
+    assert rewritten(tmp_path, "verl.sh", VERL, full()) == VERL.replace(
+        f"    +{PATH}.recompute_method=uniform \\\n    +{PATH}.recompute_granularity=full \\\n",
+        f"    +{PATH}.recompute_granularity=full \\\n    +{PATH}.recompute_method=uniform \\\n",
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "size"), [("80GB", 80 * 10**9), ("79.5 GiB", int(79.5 * 2**30)), ("141", 141 * 10**9)]
 )
 def test_sizes(text, size):
-    assert _bytes(text, "--gpu-memory") == size
+    assert size_of(text, "--gpu-memory") == size
 
 
 @pytest.mark.parametrize("text", ["", "much", "80 parsecs", "-1GB"])
 def test_what_is_no_size(text):
     with pytest.raises(UsageError, match="is not a size"):
-        _bytes(text, "--gpu-memory")
+        size_of(text, "--gpu-memory")
 
 
 def test_missing_sizes_are_asked_for_by_name(tmp_path, capsys, found):

@@ -1,7 +1,7 @@
 """Every shipped contract against the real class. Takes minutes; needs CPU torch and Megatron-Core's wheels.
 
 ``RECOMPUTE_LINT_TORCH_PYTHON`` names an interpreter that has torch, numpy, packaging, triton and setuptools<81
-(default: this one), ``RECOMPUTE_LINT_MCORE`` the folder of sources that ``tools/update_contracts.py`` keeps, and
+(default: this one), ``MCORE_SOURCES`` the folder of sources that ``tools/update_contracts.py`` keeps, and
 ``RECOMPUTE_LINT_DIFFERENTIAL`` the number of configurations a contract.
 """
 
@@ -20,7 +20,7 @@ from tools.update_contracts import DEFAULT_CACHE, source_of
 from .harness import compare, distinct_releases, shipped_contract
 
 PYTHON = os.environ.get("RECOMPUTE_LINT_TORCH_PYTHON", sys.executable)
-CACHE = Path(os.environ.get("RECOMPUTE_LINT_MCORE", DEFAULT_CACHE))
+CACHE = Path(os.environ.get("MCORE_SOURCES", DEFAULT_CACHE))
 COUNT = int(os.environ.get("RECOMPUTE_LINT_DIFFERENTIAL", "2000"))
 
 

@@ -378,7 +378,7 @@ BOMBS = {
         said='RCL103 recompute_granularity is "full", but recompute_method is not set',
     ),
     "sh hydra list": Bomb(
-        lambda n: {"a.sh": "python t.py policy.megatron_cfg.recompute_modules=[" + "mlp," * 200000 + "]\n"},
+        lambda n: {"a.sh": "python t.py policy.megatron_cfg.recompute_modules=[" + "mlp," * 200000 + "mlp]\n"},
         said="RCL904 cannot be checked in full: it has more than 1,000 items in recompute_modules",
     ),
     "sh hydra key": Bomb(

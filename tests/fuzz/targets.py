@@ -191,7 +191,8 @@ def _folder() -> Any:
 _TOML = (
     '[tool.recompute-lint]\nselect = ["RCL1"]\nper-file-ignores = {"a/*" = ["RCL2"]}\nmcore = "0.16.1"\n',
     'ignore = ["unknown-module"]\nexclude = ["x", "*.yml"]\nfacts = {num_layers = 32, x = true}\nte = "2.6"\n',
-    'extend-validators = ["check"]\nparameter-defaults = true\ndialect = "verl"\nbaseline = "b.json"\nmodel = "m"\n',
+    'extend-validators = ["check"]\nparameter-defaults = true\ndialect = "verl"\nbaseline = "b.json"\nmodel = "m"\n'
+    'gpu-memory = "80GB"\n',
 )
 _BASELINES = (
     '{"version": 1, "findings": {"a.yaml": [{"code": "RCL106", "line": "x: [mlpp]"}]}}',
@@ -221,7 +222,7 @@ def _put(name: str, data: bytes) -> str:
 
 def _toml(data: bytes) -> None:
     for name in ("pyproject.toml", "recompute-lint.toml"):
-        with contextlib.suppress(UsageError):
+        with contextlib.suppress(UsageError, UnknownRelease):
             Configurations({}, _put(name, data)).for_file("a.yaml").wants("RCL101", "a/b.yaml")
 
 

@@ -25,6 +25,13 @@ def check(command, *arguments, files=None):
     return command("check", "--output-format", "json", *arguments, files=files)
 
 
+@pytest.mark.parametrize("name", ["a.json", "a.yaml"])
+def test_a_schema_of_settings_is_none_of_them(lint, name):
+    schema = '{"$schema": "%s", "properties": {"recompute_granularity": "ful", "recompute_method": "block"}}'
+    assert lint({name: schema % "https://json-schema.org/draft/2020-12/schema"}) == []
+    assert lint({name: schema % "https://example.org/recipes.json"}) != []
+
+
 def test_exit_codes(command):
     assert command("check", "a.yaml", files={"a.yaml": GOOD}).code == 0
     assert command("check", "a.yaml", files={"a.yaml": TYPO}).code == 1
@@ -264,11 +271,16 @@ def test_walks_as_ruff_does(command):
         "node_modules/g.yaml",
         "h.txt",
         ".i.yaml",
+        ".github/workflows/j.yml",
     ]
     files = dict.fromkeys(names, TYPO)
     files["env/pyvenv.cfg"] = ""
     found = json.loads(check(command, ".", files=files).out)
-    assert [os.path.relpath(entry["filename"]) for entry in found] == ["a.yaml", "b/c.yml"]
+    assert [os.path.relpath(entry["filename"]) for entry in found] == [
+        ".github/workflows/j.yml",
+        "a.yaml",
+        "b/c.yml",
+    ]
 
 
 def test_gitignore(command, tmp_path):
@@ -404,11 +416,11 @@ def test_per_file_ignores(command):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("ignor = []\n", "did you mean 'ignore'?"),
+        ("ignor = []\n", "did you mean ignore?"),
         ("ignore = 'RCL106'\n", "must be a list of strings"),
-        ("ignore = ['RCL77']\n", "'RCL77' is not a rule's code"),
+        ("ignore = ['RCL77']\n", '"RCL77" is not a rule\'s code'),
         ("mcore = 1\n", "must be a string"),
-        ("dialect = 'hydra'\n", "'hydra' is not a dialect"),
+        ("dialect = 'hydra'\n", '"hydra" is not a dialect'),
         ("per-file-ignores = []\n", "must be a table"),
         ("[[[\n", "invalid TOML"),
         (b"\xff", "invalid TOML"),

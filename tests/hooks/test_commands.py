@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from xml.etree import ElementTree
 
 import pytest
 
+from recompute_lint.hooks.compat_report import Cell, Row, as_text
 from recompute_lint.lint_rules.registry import RULES
-from recompute_lint.schemas import store
+from recompute_lint.schemas import meanings, store
 from recompute_lint.schemas.compare import compare
 from tests.schemas.test_choose import CONFIG, TREE
 
@@ -148,8 +150,9 @@ def test_file_named_like_a_misspelled_command(command):
 
 
 def test_explain_lists_all_rules(command):
-    out = command("explain").out
-    assert [line.split()[0] for line in out.splitlines()] == list(RULES)
+    rules, meant = command("explain").out.split("\n\n")
+    assert [line.split()[0] for line in rules.splitlines()] == list(RULES)
+    assert [line.split()[0] for line in meant.splitlines()] == meanings.names()
 
 
 @pytest.mark.parametrize("name", ["RCL106", "rcl106", "unknown-module"])
@@ -241,8 +244,55 @@ def test_compat(command):
     result = command("compat", ".", "--releases", "0.12..0.14", "--mcore", "0.14.0", files=files)
     assert result.code == 0
     assert result.out == (
-        "recipe      0.12.3  0.13.1  0.14.0\nchild.yaml  RCL106  RCL106  ok\nIn use: megatron-core 0.14.0: --mcore.\n"
+        "1 file: RCL106 to 0.13.1, ok from 0.14.0\n"
+        '    RCL106: "shared_experts" is not a recompute module of megatron-core 0.12.3\n'
+        "  child.yaml\n\n1 file: ok in every release\n\n"
+        "Compared: 0.12.3, 0.13.1, 0.14.0. In use: megatron-core 0.14.0: --mcore.\n"
     )
+    assert "1 file: ok in every release\n  base.yaml\n" in command(*COMPAT, "--all").out
+
+
+COMPAT = ("compat", ".", "--releases", "0.12..0.14", "--mcore", "0.14.0")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "words"),
+    [
+        ("oooo", "ok in every release"),
+        ("xxxx", "RCL1 in every release"),
+        ("xxoo", "RCL1 to 2, ok from 3"),
+        ("ooox", "ok to 3, RCL1 from 4"),
+        ("ooxooo", "ok, but 3 RCL1"),
+        ("ooxxooooy", "ok, but 3 to 4 RCL1, 9 RCL2"),
+        ("xoy", "RCL1 to 1, ok in 2, RCL2 from 3"),
+    ],
+)
+def test_compat_says_verdicts_as_ranges(verdicts, words):
+    names = [str(number) for number in range(1, len(verdicts) + 1)]
+    cells = {name: Cell({"o": "ok", "x": "RCL1", "y": "RCL2"}[one]) for name, one in zip(names, verdicts, strict=True)}
+    row = Row("a.yaml", cells, "1", Cell("ok"), "")
+    assert as_text([row], names, all=False).startswith(f"1 file: {words}\n")
+
+
+def test_compat_names_the_release_in_use_even_between_others(command):
+    files = {"base.yaml": BASE, "child.yaml": CHILD}
+    result = command("compat", ".", "--releases", "0.13..0.14", "--mcore", "0.13.0", files=files)
+    assert result.code == 1
+    assert "  child.yaml  <-- RCL106 in 0.13.0, the release in use\n" in result.out
+    assert "Compared: 0.13.0, 0.13.1, 0.14.0. In use: megatron-core 0.13.0: --mcore.\n" in result.out
+
+
+def test_compat_as_a_page(command):
+    files = {"base.yaml": BASE, "a<b.yaml": CHILD}
+    out = command(*COMPAT, "--output-format", "html", files=files).out
+    assert out.startswith("<!doctype html>") and "http" not in out and "<script" not in out
+    page = ElementTree.fromstring(out.partition("<body>")[2].partition("</body>")[0].join(("<body>", "</body>")))
+    row = page.find(".//tbody/tr")
+    assert row is not None
+    assert [cell.text for cell in row] == ["a<b.yaml", "ok", "RCL106", "RCL106"]
+    assert [cell.get("class") for cell in row][1:] == ["ok used", "bad", "bad"]
+    (tooltip,) = row[-1]
+    assert tooltip.text == '0.12.3, line 4: "shared_experts" is not a recompute module of megatron-core 0.12.3'
 
 
 def test_facts_count_in_every_command(command):
@@ -259,12 +309,28 @@ def test_compat_fails_where_the_release_in_use_does(command):
     assert result.code == 1
 
 
+FINE = {"ok": True, "code": None, "message": None, "line": None}
+NEWEST = {"release": store.releases()[-1], "because": "the newest release known", **FINE}
+
+
 def test_compat_range_by_mcore_and_other_formats(command):
     files = {"base.yaml": BASE, "child.yaml": CHILD}
     arguments = ("compat", ".", "--mcore", "0.13.0..0.14.0", "--output-format")
     assert json.loads(command(*arguments, "json", "--all", files=files).out) == [
-        {"file": "base.yaml", "0.13.1": "ok", "0.14.0": "ok"},
-        {"file": "child.yaml", "0.13.1": "RCL106", "0.14.0": "ok"},
+        {"file": "base.yaml", "in_use": NEWEST, "releases": {"0.13.1": FINE, "0.14.0": FINE}},
+        {
+            "file": "child.yaml",
+            "in_use": NEWEST,
+            "releases": {
+                "0.13.1": {
+                    "ok": False,
+                    "code": "RCL106",
+                    "message": '"shared_experts" is not a recompute module of megatron-core 0.13.1',
+                    "line": 4,
+                },
+                "0.14.0": FINE,
+            },
+        },
     ]
     assert "| child.yaml | RCL106 | ok |" in command(*arguments, "markdown").out
 

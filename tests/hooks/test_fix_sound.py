@@ -85,7 +85,7 @@ LEFT_ALONE = {
     "words of two strings that Python joins": {"a.py": f'x = "{FLAGS} mlp " "mlp"\n'},
 }
 
-#: What is put right: the file before and after.
+#: What is fixed: the file before and after.
 PUT_RIGHT = {
     "the quotes of JSON": (
         "r.yaml",

@@ -210,7 +210,7 @@ def test_values_that_are_hard_to_read(command, text, line, code):
         ("pyproject.toml", 'tool = "recompute-lint"\n', "tool must be a table: write [tool.recompute-lint]"),
         ("recompute-lint.toml", "x = " + "[" * 20_000, "invalid TOML: it is nested too deeply"),
         ("recompute-lint.toml", "x = " + "9" * 5000, "invalid TOML: Exceeds the limit"),
-        ("pyproject.toml", "[tool.recompute-lint]\nx = 1\n", "unknown key 'x'"),
+        ("pyproject.toml", "[tool.recompute-lint]\nx = 1\n", "unknown key x"),
         ("recompute-lint.toml", b"\xff\xfe", "invalid TOML"),
     ],
 )
@@ -223,7 +223,7 @@ def test_configuration_files_that_are_hard_to_read(command, name, text, said):
     "error", [KeyError("x"), RecursionError(), MemoryError(), ZeroDivisionError("z"), OSError(5, "I/O")]
 )
 @pytest.mark.parametrize("where", ["a reader", "a rule", "a fix"])
-def test_whatever_is_raised_costs_one_diagnostic(command, monkeypatch, error, where):
+def test_any_exception_costs_one_diagnostic(command, monkeypatch, error, where):
     """For the file alone; the others are linted and fixed."""
     from recompute_lint.hooks import fix_check
     from recompute_lint.lint_rules import check

@@ -81,7 +81,7 @@ def test_an_error_in_a_process_is_the_users(tmp_path, monkeypatch):
         linter.run(["a.yaml"])
 
 
-def test_in_order_whoever_does_it():
+def test_results_come_in_order_from_any_process():
     assert parallel.map_in_order(lambda number: number * number, list(range(1000)), 3) == [n * n for n in range(1000)]
 
 

@@ -32,6 +32,35 @@ def test_at_the_childs_defaults_when_it_is_linted_alone(lint, command):
     assert "(base.yaml:7)" in command("check", "child.yaml", "--output-format", "concise").out
 
 
+def test_one_mistake_of_a_parent_that_is_not_linted_is_one_finding(lint, command):
+    named = [f"c{number}.yaml" for number in range(5)]
+    files = {"base.yaml": BASE, **dict.fromkeys(named, CHILD)}
+    assert lint(files, paths=named) == [("c0.yaml", 1, 1, "RCL106")]
+    said = command("check", *named).out
+    assert "note: inherited by 4 more linted files: c1.yaml, c2.yaml, c3.yaml, ..." in said
+    assert "Found 1 error in 5 files" in said
+
+
+def test_a_recipe_that_silences_it_silences_it_for_itself(lint):
+    silent = CHILD.replace("base.yaml", "base.yaml  # noqa: RCL106")
+    files = {"base.yaml": BASE, "c0.yaml": silent, "c1.yaml": CHILD, "c2.yaml": CHILD}
+    assert lint(files, paths=["c0.yaml", "c1.yaml", "c2.yaml"]) == [("c1.yaml", 1, 1, "RCL106")]
+
+
+def test_what_a_parent_silences_is_silent_in_its_children(lint):
+    base = BASE.replace("shared_expert", "shared_expert  # noqa: RCL106")
+    assert lint({"base.yaml": base, "child.yaml": CHILD}, paths=["child.yaml"]) == []
+
+
+def test_a_changed_parent_is_judged_in_its_children(lint):
+    base = BASE.replace("selective", "full").replace("    recompute_modules:\n      - core_attn\n", "")
+    base = base.replace("      - shared_expert\n", "")
+    child = CHILD + "    recompute_modules: [core_attn]\n"
+    files = {"base.yaml": base, "child.yaml": child}
+    assert lint(files, paths=["base.yaml"]) == []
+    assert lint(files) == [("child.yaml", 5, 5, "RCL201")]
+
+
 def test_at_the_setting_that_completes_it(lint):
     base = BASE.replace("shared_expert", "moe_act")
     child = CHILD + "    moe_grouped_gemm: false\n"
@@ -131,7 +160,7 @@ def test_what_run_time_decides_is_not_reported(lint):
     assert lint({"a.yaml": text}) == []
 
 
-def test_a_key_nobody_passes_on_conflicts_with_nothing(lint):
+def test_a_key_that_is_not_passed_on_conflicts_with_nothing(lint):
     text = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    cpu_offloading: true\n"
     assert lint({"a.yaml": text}, mcore="0.16.1") == []
 

@@ -137,7 +137,7 @@ def test_a_file_that_is_open_to_write_is_left(file):
 
 
 @linux
-def test_whoever_opens_it_meanwhile_writes_into_the_file_and_not_into_nothing(file, monkeypatch):
+def test_a_program_that_opens_it_meanwhile_writes_into_the_file_and_not_into_nothing(file, monkeypatch):
     real = module._put
 
     def interrupted(*arguments):

@@ -178,7 +178,7 @@ def test_what_is_closed_is_no_longer_reported(editor):
 
 def test_a_quick_fix(editor):
     editor.open("a.yaml", TYPO)
-    (action,) = editor.actions("a.yaml", 4)
+    action, _ = editor.actions("a.yaml", 4)
     assert action["title"] == 'Write "mlp" (RCL106)'
     assert action["isPreferred"] is False
     place = {"start": {"line": 4, "character": 24}, "end": {"line": 4, "character": 28}}
@@ -189,7 +189,7 @@ def test_a_quick_fix(editor):
 
 def test_a_quick_fix_of_python(editor):
     editor.open("a.py", 'x = getattr(c,  # 🎉\n  "recompute_method", "block")\n')
-    (action,) = editor.actions("a.py", 0, "quickfix")
+    action, _ = editor.actions("a.py", 0, "quickfix")
     assert action["title"] == "Read it without a default (RCL301)"
     place = {"start": {"line": 0, "character": 4}, "end": {"line": 1, "character": 30}}
     edit = {"range": place, "newText": "c.recompute_method  # 🎉"}
@@ -203,17 +203,133 @@ def test_all_safe_fixes_at_once(editor):
     (edit,) = action["edit"]["changes"][editor.uri("a.yaml")]
     assert edit["newText"] == HEAD + "    recompute_modules: [mlp]\n"
     assert edit["range"]["end"] == {"line": 5, "character": 0}
-    assert [one["kind"] for one in editor.actions("a.yaml", 4, "quickfix")] == ["quickfix", "quickfix"]
+    assert [one["kind"] for one in editor.actions("a.yaml", 4, "quickfix")] == ["quickfix"] * 3
+
+
+def test_an_action_suppresses_a_finding_on_its_line(editor):
+    editor.open("a.yaml", TYPO)
+    action = editor.actions("a.yaml", 4)[-1]
+    assert (action["title"], action["kind"]) == ("Suppress RCL106 on this line", "quickfix")
+    (edit,) = action["edit"]["changes"][editor.uri("a.yaml")]
+    assert edit["newText"] == "    recompute_modules: [mlpp]  # recompute-lint: disable=RCL106"
+    lines = TYPO.splitlines()
+    editor.change("a.yaml", "\n".join([*lines[:4], edit["newText"], ""]))
+    assert editor.found("a.yaml") == []
+
+
+def test_an_action_adds_to_the_comment_that_there_is(editor):
+    editor.open("a.yaml", TYPO.replace("[mlpp]", "[mlpp]  # recompute-lint: disable=RCL2 since"))
+    (edit,) = editor.actions("a.yaml", 4)[-1]["edit"]["changes"][editor.uri("a.yaml")]
+    assert edit["newText"] == "    recompute_modules: [mlpp]  # recompute-lint: disable=RCL2,RCL106 since"
+
+
+def test_no_action_suppresses_where_a_comment_cannot_stand(editor):
+    editor.open("a.sh", "python t.py --recompute-granularity fulll \\\n  --x\n")
+    assert [action["title"] for action in editor.actions("a.sh", 0) if "Suppress" in action["title"]] == []
+
+
+def at(line: int, character: int) -> dict[str, int]:
+    return {"line": line, "character": character}
 
 
 def test_hovering_shows_what_is_in_effect(editor):
     editor.open("child.yaml", CHILD)
     document = {"uri": editor.uri("child.yaml")}
-    shown = editor.ask("textDocument/hover", textDocument=document, position={"line": 3, "character": 8})
+    shown = editor.ask("textDocument/hover", textDocument=document, position=at(3, 8))
     assert 'recompute_granularity  "selective"' in shown["contents"]["value"]
     assert "base.yaml:4" in shown["contents"]["value"]
     assert shown["range"]["start"] == {"line": 3, "character": 4}
-    assert editor.ask("textDocument/hover", textDocument=document, position={"line": 0, "character": 2}) is None
+    assert editor.ask("textDocument/hover", textDocument=document, position=at(0, 2)) is None
+
+
+def test_hovering_shows_what_a_word_means_and_what_is_found(editor):
+    editor.open("a.yaml", TYPO.replace("[mlpp]", "[mlp, mlpp]"))
+    document = {"uri": editor.uri("a.yaml")}
+    module = editor.ask("textDocument/hover", textDocument=document, position=at(4, 25))["contents"]["value"]
+    assert module.startswith("**mlp**: The MLP of each dense layer.\n\nFrees: ")
+    assert "[Source](https://github.com/NVIDIA/Megatron-LM/blob/core_v0.16.1/megatron/core/transformer/" in module
+    assert "RCL106" not in module
+    wrong = editor.ask("textDocument/hover", textDocument=document, position=at(4, 31))["contents"]["value"]
+    assert wrong.startswith("**RCL106 unknown-module**: A name in recompute_modules that the Megatron-Core in use")
+    field = editor.ask("textDocument/hover", textDocument=document, position=at(3, 8))["contents"]["value"]
+    assert field.startswith("**recompute_granularity**: Whether whole layers are recomputed")
+
+
+def test_a_finding_links_to_its_rule_and_to_what_is_related(editor):
+    text = TYPO.replace("[mlpp]", "[moe_act]") + "    moe_grouped_gemm: false\n"
+    (found,) = editor.open("a.yaml", text)
+    assert found["codeDescription"]["href"].startswith("https://github.com/NVIDIA/Megatron-LM/blob/core_v")
+    related = {one["message"]: one["location"] for one in found["relatedInformation"]}
+    place = related["moe_grouped_gemm is set here"]
+    assert (place["uri"], place["range"]["start"]) == (editor.uri("a.yaml"), at(5, 4))
+
+
+def test_what_is_inherited_is_related(editor):
+    write(editor.folder, {"base.yaml": TYPO})
+    (found,) = editor.open("child.yaml", "defaults: base.yaml\n")
+    related = {one["message"]: one["location"] for one in found["relatedInformation"]}
+    assert related["inherited from here"]["uri"] == editor.uri("base.yaml")
+    assert related["inherited from here"]["range"]["start"] == at(4, 24)
+
+
+@pytest.mark.parametrize(
+    ("named", "start", "end"),
+    [("defaults: base.yaml\n", 10, 19), ('defaults: ["./base.yaml"]\n', 12, 23), ("defaults:\n  - base.yaml\n", 4, 13)],
+)
+def test_a_parents_name_is_a_link(editor, named, start, end):
+    text = named + "policy:\n  megatron_cfg:\n    recompute_granularity: full\n"
+    editor.open("child.yaml", text)
+    document = {"uri": editor.uri("child.yaml")}
+    (link,) = editor.ask("textDocument/documentLink", textDocument=document)
+    assert link["target"] == editor.uri("base.yaml")
+    line = named.count("\n") - 1
+    assert link["range"] == {"start": at(line, start), "end": at(line, end)}
+    place = editor.ask("textDocument/definition", textDocument=document, position=at(line, start + 1))
+    assert (place["uri"], place["range"]["start"]) == (editor.uri("base.yaml"), at(0, 0))
+    setting = editor.ask("textDocument/definition", textDocument=document, position=at(line + 3, 8))
+    assert (setting["uri"], setting["range"]["start"]) == (editor.uri("base.yaml"), at(3, 4))
+    assert editor.ask("textDocument/definition", textDocument=document, position=at(line + 1, 2)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line", "character", "offered"),
+    [
+        ("a.yaml", HEAD + "    recompute_modules: [core_attn, ]\n", 4, 35, {"mlp", "shared_experts"}),
+        ("a.yaml", HEAD + "    recompute_modules:\n      - \n", 5, 8, {"core_attn", "mlp"}),
+        ("a.yaml", HEAD.replace("selective", ""), 3, 27, {"full", "selective"}),
+        ("a.sh", "python t.py --recompute-modules moe_ --x\n", 0, 36, {"moe_act"}),
+        ("a.sh", "python t.py --recompute-method \n", 0, 31, {"uniform", "block"}),
+        ("a.yaml", "a:\n  - \n", 1, 4, None),
+        ("a.yaml", "policy: \n", 0, 8, None),
+    ],
+)
+def test_modules_and_values_are_completed(editor, name, text, line, character, offered):
+    editor.open(name, text)
+    document = {"uri": editor.uri(name)}
+    items = editor.ask("textDocument/completion", textDocument=document, position=at(line, character))
+    by_name = {item["label"]: item for item in items}
+    assert (offered or set()) <= by_name.keys() and bool(by_name) == bool(offered)
+    assert "gdn_norm_out" not in by_name, "which 0.16.1 does not have"
+    assert all(item["documentation"]["value"] and item["detail"] for item in items)
+    if "core_attn," in text:
+        assert "core_attn" not in by_name
+
+
+def test_a_document_that_is_no_file_yet(editor):
+    for language, text, code in (
+        ("yaml", TYPO, "RCL106"),
+        ("python", 'x = c.get("recompute_method", "block")\n', "RCL301"),
+    ):
+        uri = f"untitled:Untitled-{language}"
+        document = {"uri": uri, "languageId": language, "version": 0, "text": text}
+        editor.tell("textDocument/didOpen", textDocument=document)
+        while (message := editor.received.get(timeout=DEADLINE)).get("params", {}).get("uri") != uri:
+            pass
+        assert [found["code"] for found in message["params"]["diagnostics"]] == [code]
+        place = {"start": at(0, 0), "end": at(9, 0)}
+        context = {"diagnostics": []}
+        actions = editor.ask("textDocument/codeAction", textDocument={"uri": uri}, range=place, context=context)
+        assert {uri} == {changed for action in actions for changed in action["edit"]["changes"]}
 
 
 def test_other_files_and_broken_ones_are_no_trouble(editor):
@@ -230,7 +346,7 @@ def test_a_wrong_configuration_is_told_once(tmp_path):
     client.change("a.yaml", TYPO)
     client.ask("shutdown")
     (told,) = client.told
-    assert told.startswith("recompute-lint: ") and "unknown key 'nonsense'" in told
+    assert told.startswith("recompute-lint: ") and "unknown key nonsense" in told
     client.tell("exit")
     assert client.process.wait(DEADLINE) == 0
 
@@ -245,7 +361,7 @@ def test_without_its_extra_it_says_so(command, monkeypatch):
     monkeypatch.setitem(sys.modules, "lsprotocol", None)
     monkeypatch.delitem(sys.modules, "recompute_lint.hooks.server", raising=False)
     result = command("server")
-    assert result.code == 2 and "recompute-lint[lsp]" in result.err
+    assert result.code == 2 and "needs the extra lsp: pip install '.[lsp]'" in result.err
 
 
 def test_what_is_published_has_the_version_that_it_is_of(editor):

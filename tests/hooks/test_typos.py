@@ -51,7 +51,7 @@ def test_help_is_a_command(command):
         (("--model", "nofile"), "--model: nofile: cannot be read"),
         (("--facts", "moo=1"), "--facts: unknown field moo: no release of megatron-core has it"),
         (("--facts", "num_moe_exprts=8"), "--facts: unknown field num_moe_exprts; did you mean num_moe_experts?"),
-        (("--facts", "num_moe_experts=many"), "--facts: num_moe_experts must be a whole number, not 'many'"),
+        (("--facts", "num_moe_experts=many"), '--facts: num_moe_experts must be a whole number, not "many"'),
         (("--facts", "moe_grouped_gemm=1"), "--facts: moe_grouped_gemm must be true or false, not 1"),
         (("--facts", "vocab_size=big"), "--facts: vocab_size must be a whole number"),
     ],

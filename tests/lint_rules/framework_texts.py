@@ -24,6 +24,21 @@ def _script(*commands: str) -> list[Example]:
 
 TEXTS: dict[str, list[Example]] = {
     "RCL101": _script(f"{_MEGATRON}--recompute-granularity ful --recompute-activations"),
+    "RCL106": [
+        Example(f"{_PRIMUS}      recompute_granularity: selective\n      recompute_modules: [mlpp, '${{X:mlpp}}']\n"),
+        Example("x:\n  recompute_granularity: selective\n  recompute_modules: [mlpp, '${oc.env:X}']\n"),
+        *_script(
+            f"{_BRIDGE}--recompute_modules core_attn,mpl",
+            f"{_BRIDGE}--recompute_modules 'core_attn,mpl'",
+            f"X=core_attn,mpl\n{_BRIDGE}--recompute_modules $X",
+        ),
+    ],
+    "RCL108": [
+        Example(
+            "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\nnum_moe_experts: 8\n"
+            "recompute_granularity: selective\nmoe_layer_recompute: true\ncuda_graph_impl: local\n"
+        ),
+    ],
     "RCL111": [
         Example(f"{_SWIFT}recompute_granularity: null\n"),
         Example(f"{_SWIFT}recompute_granularity: full\nrecompute_method: null\nrecompute_num_layers: 1.5\n"),
@@ -74,7 +89,13 @@ TEXTS: dict[str, list[Example]] = {
         Example(f"{_NEMO_RL}    <<: base\n    recompute_granularity: full\n"),
         Example(f"{_NEMO_RL}    recompute_granularity: [full\n"),
     ],
+    "RCL903": [
+        Example("extends: [b.yaml]\n" + _PRIMUS, beside={"b.yaml": "extends: [recipe.yaml]\n" + _PRIMUS}),
+        Example("defaults: b.yaml\n" + _NEMO_RL, beside={"b.yaml": "defaults: recipe.yaml\n" + _NEMO_RL}),
+    ],
     "RCL902": [
+        Example("extends: [b.yaml]\n" + _PRIMUS),
+        Example("extends: [bases.yaml]\n" + _PRIMUS, beside={"base.yaml": _PRIMUS}),
         Example(f"defaults: nowhere/base.yaml\n{_NEMO_RL}"),
         Example(f"defaults: bases.yaml\n{_NEMO_RL}", beside={"base.yaml": _NEMO_RL}),
     ],

@@ -149,7 +149,7 @@ def diagnostics(text, tmp_path, monkeypatch, name="recipe.yaml", mcore="0.16.1")
     return Linter(Configurations({"mcore": mcore}, isolated=True)).run([name]).diagnostics
 
 
-def test_a_deprecated_switch_that_nobody_wrote_is_not_named(tmp_path, monkeypatch):
+def test_a_deprecated_switch_that_is_not_written_is_not_named(tmp_path, monkeypatch):
     text = f"{MODEL}{FULL}enable_cuda_graph: true\n"
     (found,) = diagnostics(text, tmp_path, monkeypatch, mcore="0.14.0")
     assert (found.span.line, found.message) == (

@@ -9,7 +9,7 @@ from recompute_lint.lint_rules import pages
 from recompute_lint.lint_rules.registry import RULES, load
 
 #: Rules whose examples cannot be one file of text; each has a test module of its own.
-ELSEWHERE = {"RCL199", "RCL904"}
+ELSEWHERE = {"RCL199", "RCL210", "RCL904"}
 
 EXAMPLES = [
     pytest.param(code, example, id=f"{code}-{kind}{index}")

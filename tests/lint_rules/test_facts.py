@@ -107,11 +107,11 @@ def test_on_the_command_line(command) -> None:
     [
         (
             "num_layers",
-            "'num_layers' is not a fact; write a field of TransformerConfig and its value: num_layers=32",
+            '"num_layers" is not a fact; write a field of TransformerConfig and its value: num_layers=32',
         ),
         (
             "num layers=3",
-            "'num layers=3' is not a fact; write a field of TransformerConfig and its value: num_layers=32",
+            '"num layers=3" is not a fact; write a field of TransformerConfig and its value: num_layers=32',
         ),
     ],
 )

@@ -11,6 +11,9 @@ MISTAKES = {
     "number": 'x = getattr(cfg, "recompute_num_layers", 1)',
     "zero": 'x = cfg.get("recompute_num_layers", 0)',
     "a default of the object's own": 'x = self.cfg.get("recompute_granularity", self.default)',
+    "another attribute of another of the object's own": (
+        'x = self.cfg.get("recompute_granularity", self.defaults.granularity)'
+    ),
     "a chain that ends in a value": 'x = cfg.get("recompute_method", cfg.get("method", "block"))',
     "empty default of what goes on below": (
         'def f(cfg):\n    them = cfg.get("recompute_modules") or []\n    if "mlp" in them:\n        return them'
@@ -38,6 +41,12 @@ MISTAKES = {
     "alias of dict.get": 'get = dict.get\nx = get(cfg, "recompute_granularity", "full")',
     "constant key": 'KEY = "recompute_granularity"\nx = cfg.get(KEY, "full")',
     "select": 'x = OmegaConf.select(cfg, "policy.megatron_cfg.recompute_granularity", default="full")',
+    "a number of items that goes on": 'x = len(cfg.get("recompute_modules", ["mlp"]))',
+    "an empty default that goes on in a set": 'x = set(cfg.get("recompute_modules", []))',
+    "a default in a condition and another": (
+        'x = c["recompute_method"] if ready and "recompute_method" in c else "block"'
+    ),
+    "a default where it is absent": 'x = "block" if not ("recompute_method" in c) else c["recompute_method"]',
     "or": 'x = cfg.get("recompute_method") or "uniform"',
     "or after None": 'x = getattr(cfg, "recompute_modules", None) or ["moe"]',
     "or, three": 'x = a.get("recompute_method") or b.get("recompute_method") or "uniform"',
@@ -80,6 +89,19 @@ FINE = {
     "empty default in a membership test": 'x = "mlp" in cfg.get("recompute_modules", [])',
     "empty default of what is tested below": (
         'def f(cfg):\n    them = cfg.get("recompute_modules") or []\n    if "mlp" in them:\n        return them == []'
+    ),
+    "a filter": 'x = [c for c in all if c.get("distribute_saved_activations", False)]',
+    "a truth": 'x = bool(c.get("recompute_modules", []))',
+    "an assertion": 'assert c.get("distribute_saved_activations", False)',
+    "a loop": 'while c.get("distribute_saved_activations", False):\n    pass',
+    "a number of items that is compared": 'x = len(c.get("recompute_modules", [])) == 0',
+    "a set that is compared": 'x = set(c.get("recompute_modules", [])) == {"mlp"}',
+    "what is not": 'x = not c.get("distribute_saved_activations", False)',
+    "a condition": 'x = 1 if c.get("distribute_saved_activations", False) else 2',
+    "no key": "x = c.get()",
+    "a key of elsewhere": 'x = c.get(key, "full")',
+    "read by itself in a condition": (
+        'x = c.get("recompute_method", None) if c.get("recompute_method", None) is not None else None'
     ),
     "false default in a test": 'if cfg.get("distribute_saved_activations", False):\n    pass',
     "sentinel that is a string": '_MISSING = "missing"\nx = cfg.get("recompute_granularity", _MISSING)',
@@ -136,6 +158,11 @@ def test_options_add_keys_and_parameters(lint):
 def test_parameters_in_keyword_arguments_are_parameters(lint):
     code = 'def f(**kwargs):\n    return kwargs.pop("recompute_method", "uniform")\n'
     assert [code for *_, code in lint({"a.py": code}, parameter_defaults=True)] == ["RCL301"]
+
+
+def test_parameters_with_defaults_are_told_from_those_without(lint):
+    code = "def f(recompute_method, *, recompute_granularity, recompute_num_layers=1, recompute_modules=None): pass\n"
+    assert [found[2] for found in lint({"a.py": code}, parameter_defaults=True)] == [51]
 
 
 def test_options_stand_in_configuration(command):

@@ -31,6 +31,32 @@ def test_what_follows_from_a_misspelled_key_is_not_reported(name, text, found, l
     assert sorted((code, line) for _, line, _, code in lint({name: text}, mcore="0.16.1")) == sorted(expected)
 
 
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("policy: megatron_cgf", True),
+        ("value: megatron_cgf", True),
+        ("other: megatron_cgf", False),
+        ("a: megatron_config: transformer_config_kwarg", True),
+        ("megatron_config: a: transformer_config_kwarg", False),
+        ("actor_rollout_ref: a: override_transformer_confg", True),
+        ("a: megatron: override_transformer_confg", True),
+        ("megatron: a: override_transformer_confg", False),
+    ],
+)
+def test_a_mapping_of_settings_is_meant_where_a_framework_has_it(path, found, lint):
+    *above, last = path.split(": ")
+    lines = [f"{'  ' * depth}{name}:" for depth, name in enumerate([*above, last])]
+    text = "\n".join([*lines, f"{'  ' * len(lines)}recompute_num_layers: 1\n"])
+    assert [code for *_, code in lint({"a.yaml": text}, mcore="0.16.1")] == ["RCL206"] * found
+
+
+def test_what_does_not_follow_from_it_is(lint):
+    text = f"{NEMO_RL}    recompute_granularity: full\n    recompute_num_layrs: 2\n    recompute_modules: [mlp]\n"
+    found = [(line, code) for _, line, _, code in lint({"a.yaml": text}, mcore="0.16.1")]
+    assert sorted(found) == [(5, "RCL206"), (6, "RCL201")]
+
+
 def test_a_field_that_is_set_besides_is_judged(lint):
     text = f"{MODEL}recompute_granularity: ful\nrecompute_granularty: full\n"
     assert {code for *_, code in lint({"a.yaml": text}, mcore="0.16.1")} == {"RCL101", "RCL206"}

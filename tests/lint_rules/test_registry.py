@@ -20,6 +20,7 @@ FUNCTIONS = {
     "python": ("check",),
     "lists": ("concerns", "check", "check_comments"),
     "comments": ("report",),
+    "memory": ("report",),
     "directives": ("of_codes", "of_block", "of_word"),
     "reading": (),
 }

@@ -10,11 +10,13 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from recompute_lint.hooks import memory
 from recompute_lint.hooks.diagnostics import Diagnostic
 from recompute_lint.hooks.engine import Linter
 from recompute_lint.hooks.fix import resolved
 from recompute_lint.hooks.options import Configurations
 from recompute_lint.lint_rules.finding import Example
+from recompute_lint.lint_rules.rcl210_does_not_fit import Verdict
 from recompute_lint.lint_rules.registry import RULES, load
 from tests.lint_rules import framework_texts
 
@@ -25,7 +27,11 @@ _NEMO_RL = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"
 
 #: The files of examples that are not one text, by rule; the first is linted. None is a file that is not there.
 FILES: dict[str, list[dict[str, bytes | None]]] = {
-    "RCL904": [{"recipe.yaml": b"recompute_granularity: \xff\xfe\n"}, {"gone.yaml": None}],
+    "RCL904": [
+        {"recipe.yaml": b"recompute_granularity: \xff\xfe\n"},
+        {"a.py": b"# \xff\nx = cfg.get('recompute_granularity', 'full')\n"},
+        {"gone.yaml": None},
+    ],
 }
 
 #: Further texts, for what the examples of a rule do not make it say.
@@ -149,14 +155,29 @@ TEXTS: dict[str, list[Example]] = {
             filename="train.sh",
         ),
     ],
+    "RCL301": [Example(f'x = cfg.get("recompute_method", {name})\n', filename="a.py") for name in ("f" * 40, "f" * 41)],
+    "RCL209": [
+        Example(f"{_FLAT}recompute_num_layers: 1\n"),
+        Example(f"{_FLAT}recompute_method: null\nrecompute_num_layers: 1\n"),
+    ],
     "RCL303": [
+        Example('ALLOWED_RECOMPUTE_MODULES = ("core_attn", "moe_act", "attention")\n', filename="a.py"),
         Example(
             '# Valid options for recompute_modules: ["core_attn", "moe", "mlpp"].\nmodules = None\n',
             filename="a.py",
             options={"mcore": "0.12.3"},
-        )
+        ),
     ],
 }
+
+
+_BASIS = "predicted with megatron-core 0.16.1 and transformer-engine 2.10.0 on 8 GPUs"
+
+#: What is predicted of a recipe, for the rule that runs a model.
+VERDICTS = [
+    Verdict(10**11, 80 * 10**9, "selective [mlp]", 77 * 10**9, True, ("recompute_modules: [mlp]",), _BASIS),
+    Verdict(10**12, 80 * 10**9, "full uniform 1", 90 * 10**9, False, ("recompute_granularity: full",), _BASIS),
+]
 
 
 def entries() -> Iterator[tuple[str, str]]:
@@ -169,6 +190,9 @@ def entries() -> Iterator[tuple[str, str]]:
             yield f"{code} {index}", _said(code, files, dict(example.options))
         for index, files in enumerate(FILES.get(code, ()), len(examples)):
             yield f"{code} {index}", _said(code, files, {})
+        if code == memory.RULE:
+            for index, verdict in enumerate(VERDICTS):
+                yield f"{code} {index}", _said_of(verdict)
 
 
 def _said(code: str, files: Mapping[str, bytes | None], options: dict[str, object]) -> str:
@@ -179,12 +203,21 @@ def _said(code: str, files: Mapping[str, bytes | None], options: dict[str, objec
                 Path(folder, name).write_bytes(content)
         os.chdir(folder)
         try:
-            linter = Linter(Configurations({"mcore": "0.16.1", **options}, isolated=True))
+            linter = Linter(Configurations({"mcore": "0.16.1", **options}, isolated=True), predicts=True)
             found = linter.run([next(iter(files))]).diagnostics
         finally:
             os.chdir(before)
     texts = {name: (content or b"").decode("utf-8", "replace") for name, content in files.items()}
     return "".join(_block(diagnostic, texts) for diagnostic in found if diagnostic.code == code)
+
+
+def _said_of(verdict: Verdict) -> str:
+    check = memory.check
+    memory.check = lambda site, options: load(memory.RULE).report(site, verdict)
+    try:
+        return _said(memory.RULE, {"recipe.yaml": _NEMO_RL.encode()}, {"gpu_memory": "80GB"})
+    finally:
+        memory.check = check
 
 
 def _block(diagnostic: Diagnostic, texts: dict[str, str]) -> str:

@@ -10,10 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recompute_lint.sources.model import UNKNOWN, Span
+from recompute_lint.sources.reader import Reader
 from recompute_lint.sources.shell.flags import Word
 from recompute_lint.sources.shell.overrides import override
 from recompute_lint.sources.shell.syntax import Assign, Parser, Simple, literal
+from recompute_lint.sources.yaml.hydra_defaults import compose
+from recompute_lint.sources.yaml.tree import to_python
 from tests.loaders import scripts
+from tools.loaders import hydra_files
 
 parsing = pytest.importorskip("hydra.core.override_parser.overrides_parser")
 PARSER = parsing.OverridesParser.create()
@@ -126,6 +130,40 @@ def test_a_sweep_is_what_hydra_takes_for_one(text):
 @pytest.mark.parametrize("value", ["full", "null", "true", "2", "'full'", "[mlp]", "[mlp, moe]", "['mlp',moe]", "[]"])
 def test_a_plain_value_is_known(value):
     assert ours(f"a.b={value}") == theirs(f"a.b={value}") is not NO_VALUE
+
+
+_MAIN = "defaults:\n{}\n  - _self_\nactor: {{recompute_num_layers: 1}}\n"
+_GROUPS = {
+    "model/small.yaml": "recompute_granularity: full\n",
+    "model/large.yaml": "recompute_granularity: selective\nrecompute_modules: [mlp]\n",
+    "base.yaml": "defaults:\n  - model@actor: small\n  - _self_\n",
+    "over.yaml": "defaults:\n  - base\n  - override model@actor: large\n",
+    "job.yaml": "defaults:\n  - model@actor: small\n  - override hydra/job_logging: disabled\n",
+}
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        "  - base",
+        "  - base\n  - override model@actor: large",
+        "  - base\n  - override /model@actor: large",
+        "  - over",
+        "  - over\n  - override model@actor: small",
+        "  - job",
+        "  - model@actor: small",
+        "  - model@actor: [small, large]",
+    ],
+)
+def test_defaults_are_composed_as_hydra_does(items, tmp_path):
+    for name, text in {**_GROUPS, "main.yaml": _MAIN.format(items)}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    theirs = hydra_files.compose(tmp_path, "main.yaml", [])
+    reader = Reader()
+    composed = compose(reader.document(str(tmp_path / "main.yaml")), reader)
+    assert composed is not None and composed.complete
+    assert to_python(composed.root) == {**theirs}
 
 
 class TestGrammarOfBash:

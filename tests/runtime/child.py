@@ -28,8 +28,8 @@ RUN = {"seq_length": 16, "micro_batch_size": 1, "vocab_size": 64}
 
 #: How much of the CPU one case may take, in seconds; none that ends takes a tenth of it.
 LIMIT = 3
-
-
+#: How many checkpoints one case may take; a dozen layers take a dozen at most.
+MOST = 500
 #: How deep one recomputation may stand inside another; Megatron-Core's own are one or two deep.
 DEPTH = 50
 
@@ -57,6 +57,7 @@ def main(root: str) -> None:
     cpu_standins.apply_to_megatron()
     ranks.join("cpu", {})
     _watch_depth()
+    _watch_number()
     signal.signal(signal.SIGPROF, _stop)
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), file=out, flush=True)
@@ -85,8 +86,28 @@ def _watch_depth() -> None:
     function.backward = staticmethod(counted)
 
 
+_taken = 0
+
+
+def _watch_number() -> None:
+    """Stop a forward pass that takes one checkpoint after the other without end."""
+    function = importlib.import_module("megatron.core.tensor_parallel.random").CheckpointFunction
+    forward = function.forward
+
+    def counted(ctx: Any, *args: Any) -> Any:
+        global _taken
+        _taken += 1
+        if _taken > MOST:
+            raise NeverEndsError
+        return forward(ctx, *args)
+
+    function.forward = staticmethod(counted)
+
+
 def answer(case: dict[str, Any]) -> dict[str, Any]:
     """What becomes of one case."""
+    global _taken
+    _taken = 0
     found: dict[str, Any] = {"outcome": "passes"}
     for name in [name for name in os.environ if name.startswith("NVTE_")]:
         del os.environ[name]  # Megatron-Core sets them by the attention backend

@@ -38,6 +38,16 @@ def found(root: Path) -> tuple[str, str, bool]:
         ("requirements.txt", "git+https://example.org/NVIDIA/Megatron-LM.git@core_v0.13.0\n", "0.13.0",
          "pinned in requirements.txt"),
         ("requirements.txt", "megatron-core==0.17.0rc0\n", "0.17.0", "for 0.17.0rc0, pinned in requirements.txt"),
+        ("requirements.txt", "megatron-core==0.16  # as pip reads it\n", "0.16.0", "pinned in requirements.txt"),
+        ("requirements.txt", "megatron-core==0.12.*\n", "0.12.3",
+         "the newest release that matches ==0.12.* in requirements.txt"),
+        ("pdm.lock", '[[package]]\nname = "megatron-core"\nversion = "0.15.0"\n', "0.15.0", "locked in pdm.lock"),
+        ("pyproject.toml", '[tool.poetry.dependencies]\nmegatron-core = "^0.12.1"\n', "0.12.3",
+         "the newest release that matches ^0.12.1 in pyproject.toml"),
+        ("pyproject.toml", '[tool.poetry.dependencies]\nmegatron-core = {version = "~0.13", extras = ["dev"]}\n',
+         "0.13.1", "the newest release that matches ~0.13 in pyproject.toml"),
+        ("pyproject.toml", '[tool.poetry.dependencies]\nmegatron-core = "0.14.0"\n', "0.14.0",
+         "the newest release that matches 0.14.0 in pyproject.toml"),
     ],
 )  # fmt: skip
 def test_files_that_tell(tmp_path, name, text, version, reason):
@@ -89,13 +99,134 @@ def test_a_range_without_an_end_leaves_the_release_assumed(tmp_path):
     assert found(tmp_path) == (store.releases()[-1], "the newest release that matches >=0.12 in requirements.txt", True)
 
 
-def test_an_installed_package_is_surer_than_a_pin(tmp_path):
-    write(tmp_path, {"requirements.txt": "megatron-core==0.12.0\n"})
-    (tmp_path / ".venv/lib/python3.11/site-packages/megatron_core-0.14.0.dist-info").mkdir(parents=True)
-    version, reason, assumed = found(tmp_path)
-    assert (version, assumed) == ("0.14.0", False)
-    assert reason == "installed in .venv/lib/python3.11/site-packages"
-    assert choose("installed", str(tmp_path)).contract.version == "0.14.0"
+def install(root: Path, version: str) -> None:
+    """Put a megatron-core into the project's own virtual environment."""
+    (root / f".venv/lib/python3.11/site-packages/megatron_core-{version}.dist-info").mkdir(parents=True)
+
+
+VENV = "installed in .venv/lib/python3.11/site-packages"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "version", "doubt"),
+    [
+        ("requirements.txt", "megatron-core==0.12.0\n", "0.12.0",
+         f"megatron-core 0.12.0 is pinned in requirements.txt, and 0.14.0 is {VENV}; "
+         "linted against 0.12.0 (--mcore sets it)"),
+        ("uv.lock", '[[package]]\nname = "megatron-core"\nversion = "0.16.1"\n', "0.16.1",
+         f"megatron-core 0.16.1 is locked in uv.lock, and 0.14.0 is {VENV}; linted against 0.16.1 (--mcore sets it)"),
+        ("setup.py", "install_requires=['megatron-core<0.13']\n", "0.12.3",
+         f"megatron-core <0.13 in setup.py does not allow 0.14.0, which is {VENV}; "
+         "linted against 0.12.3 (--mcore sets it)"),
+    ],
+)  # fmt: skip
+def test_a_pin_is_surer_than_an_installed_package_that_differs(tmp_path, name, text, version, doubt):
+    write(tmp_path, {name: text})
+    install(tmp_path, "0.14.0")
+    assert (found(tmp_path)[0], found(tmp_path)[2]) == (version, False)
+    assert choose("", str(tmp_path)).doubts == (doubt,)
+    installed = choose("installed", str(tmp_path))
+    assert (installed.contract.version, installed.reason, installed.doubts) == ("0.14.0", VENV, ())
+
+
+@pytest.mark.parametrize("pin", ["==0.14.0", ">=0.12,<0.15", "==0.14.0rc1"])
+def test_what_is_installed_agrees_with_a_pin(tmp_path, pin):
+    write(tmp_path, {"requirements.txt": f"megatron-core{pin}\n"})
+    install(tmp_path, "0.14.0")
+    assert choose("", str(tmp_path)).doubts == ()
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"requirements.txt": "megatron-core>=0.12\n"}, ("0.14.0", VENV, False)),
+        ({".gitmodules": '[submodule "m"]\n\tpath = 3rdparty/Megatron-LM\n'}, ("0.14.0", VENV, False)),
+        ({}, ("0.14.0", VENV, False)),
+        ({"requirements.txt": "megatron-core>=0.15\n"}, (
+            store.releases()[-1], "the newest release that matches >=0.15 in requirements.txt", True)),
+    ],
+)  # fmt: skip
+def test_the_projects_own_environment_where_its_files_leave_it_open(tmp_path, files, expected):
+    write(tmp_path, files)
+    install(tmp_path, "0.14.0")
+    assert found(tmp_path) == expected
+
+
+def test_what_is_beside_the_linter_decides_only_where_the_project_says_nothing(tmp_path, monkeypatch):
+    beside = detect.Hint("installed in /elsewhere", version="0.14.0")
+    monkeypatch.setattr(detect, "installed", lambda: iter([beside]))
+    assert found(tmp_path) == ("0.14.0", "installed in /elsewhere", False)
+    write(tmp_path, {"requirements.txt": "megatron-core>=0.12\n"})
+    assert found(tmp_path) == (store.releases()[-1], "the newest release that matches >=0.12 in requirements.txt", True)
+    assert choose("", str(tmp_path)).doubts == ()
+
+
+NEWEST = store.releases()[-1]
+KNOWN = f"(of {store.releases()[0]} to {NEWEST}); linted against"
+
+
+@pytest.mark.parametrize(
+    ("text", "version", "stands_in", "doubt"),
+    [
+        ("megatron-core==99.0\n", NEWEST, True,
+         f"megatron-core 99.0.0 is pinned in requirements.txt and is not known {KNOWN} {NEWEST} (--mcore sets it)"),
+        ("megatron-core>=99\n", NEWEST, True,
+         f"no megatron-core known matches >=99 in requirements.txt {KNOWN} {NEWEST} (--mcore sets it)"),
+        ("megatron-core==0.12.9\n", "0.12.3", False,
+         f"megatron-core 0.12.9 is pinned in requirements.txt and is not known {KNOWN} 0.12.3 (--mcore sets it)"),
+        ("megatron-core<0.1\n", NEWEST, False,
+         f"no megatron-core known matches <0.1 in requirements.txt {KNOWN} {NEWEST} (--mcore sets it)"),
+    ],
+)  # fmt: skip
+def test_a_pin_that_no_release_meets_is_said(tmp_path, text, version, stands_in, doubt):
+    write(tmp_path, {"requirements.txt": text})
+    choice = choose("", str(tmp_path))
+    assert (choice.contract.version, choice.assumed, choice.doubts) == (version, True, (doubt,))
+    assert choice.contract.stands_in is stands_in
+
+
+def test_a_pin_that_is_met_goes_before_one_that_is_not(tmp_path):
+    write(tmp_path, {"requirements.txt": "megatron-core==99.0\n", "setup.py": "x = 'megatron-core==0.14.0'\n"})
+    assert found(tmp_path) == ("0.14.0", "pinned in setup.py", False)
+    (doubt,) = choose("", str(tmp_path)).doubts
+    assert "99.0.0 is pinned in requirements.txt and is not known" in doubt
+
+
+def test_warnings_name_both_and_quiet_silences_them(command, tmp_path):
+    recipe = "policy: {megatron_cfg: {activation_checkpointing: true}}\n"
+    files = {".git/HEAD": "", "a.yaml": recipe, "requirements.txt": "megatron-core==0.12.0\n"}
+    install(tmp_path, "0.14.0")
+    said = command("check", ".", files=files).err
+    assert said.startswith("recompute-lint: warning: megatron-core 0.12.0 is pinned in requirements.txt, and 0.14.0 is")
+    assert command("compat", ".").err == said
+    assert command("check", "-q", ".").err == ""
+
+
+@pytest.mark.parametrize(
+    ("asked", "version", "reason"),
+    [
+        ("0.16", "0.16.1", "the newest of 0.16, --mcore"),
+        ("v0.12", "0.12.3", "the newest of v0.12, --mcore"),
+        ("core_v0.14.0", "0.14.0", "for core_v0.14.0, --mcore"),
+        ("core_r0.12.0", "0.12.0", "for core_r0.12.0, --mcore"),
+    ],
+)
+def test_a_series_is_its_newest_release(tmp_path, asked, version, reason):
+    choice = choose(asked, str(tmp_path))
+    assert (choice.contract.version, choice.reason) == (version, reason)
+
+
+@pytest.mark.parametrize("asked", ["0.1", "0.16.9", "0.16.", "0x16", "latest"])
+def test_what_is_no_series(tmp_path, asked):
+    with pytest.raises(store.UnknownRelease):
+        choose(asked, str(tmp_path))
+
+
+def test_series_on_the_command_line(command):
+    assert command("contract", "show", "0.16").out.startswith("megatron-core 0.16.1\n")
+    assert command("contract", "diff", "0.12", "0.19").out.startswith(f"megatron-core 0.12.3 -> {NEWEST}\n")
+    files = {"recompute-lint.toml": 'mcore = "0.13"\n', "a.yaml": "policy: {megatron_cfg: {x: 1}}\n"}
+    assert "(megatron-core 0.13.1: the newest of 0.13, recompute-lint.toml)" in command("check", ".", files=files).out
 
 
 def test_nothing_installed(tmp_path):

@@ -19,7 +19,7 @@ from tools.update_contracts import CONTRACTS, DEFAULT_CACHE, GUARDS, dumps, guar
 
 INDEX = json.loads((CONTRACTS / "index.json").read_text(encoding="utf-8"))
 FILES = sorted(path.name for path in CONTRACTS.glob("*.json") if path.name != "index.json")
-CACHE = Path(os.environ.get("RECOMPUTE_LINT_MCORE", DEFAULT_CACHE))
+CACHE = Path(os.environ.get("MCORE_SOURCES", DEFAULT_CACHE))
 
 
 def load(name: str) -> dict[str, Any]:
@@ -86,9 +86,7 @@ def test_a_default_configuration_is_valid(name):
 @pytest.mark.parametrize("release", INDEX["releases"])
 def test_deriving_again_gives_the_shipped_contract(release):
     if not (CACHE / release / "megatron" / "core").is_dir():
-        pytest.skip(
-            f"{CACHE} has no source of {release}: run tools/update_contracts.py, or name it RECOMPUTE_LINT_MCORE"
-        )
+        pytest.skip(f"{CACHE} has no source of {release}: run tools/update_contracts.py, or name it MCORE_SOURCES")
     name = INDEX["releases"][release]
     derived = derive(CACHE / release, name.removesuffix(".json"))
     assert dumps(derived) == (CONTRACTS / name).read_text(encoding="utf-8")

@@ -241,7 +241,7 @@ def test_the_summary_of_a_contract_names_them(command, tree: Path) -> None:
     assert "  spread_saved_activations " in shown and "  graph " not in shown
 
 
-def test_a_retired_switch_that_nobody_writes_has_its_default(lint, command) -> None:
+def test_a_retired_switch_that_is_not_written_has_its_default(lint, command) -> None:
     recipe = (
         "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"
         "    cuda_graph_impl: transformer_engine\n    cuda_graph_modules: [attn]\n"

@@ -9,7 +9,7 @@ from recompute_lint.smoke.request import GIB, SmokeOptions, SmokeSite
 from tools.update_contracts import DEFAULT_CACHE, source_of
 
 #: Where ``tools/update_contracts.py`` keeps the sources of releases.
-CACHE = Path(os.environ.get("RECOMPUTE_LINT_MCORE", DEFAULT_CACHE))
+CACHE = Path(os.environ.get("MCORE_SOURCES", DEFAULT_CACHE))
 
 #: A small dense decoder of the usual kind; small enough that "scaled down" is nearly what it is.
 DENSE = {

@@ -110,7 +110,7 @@ def test_a_walk_in_steps_that_lead_nowhere_is_stopped(step, options):
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({**DENSE, **full(), "cuda_graph_impl": "local", "cuda_graph_scope": ["attn"]}, "AssertionError: full recompute"),
+        ({**DENSE, **full(), "cuda_graph_impl": "local", "cuda_graph_scope": ["attn"]}, "AssertionError: full "),
         ({**DENSE, **full(), "cpu_offloading": True}, "ValueError: CPU offloading does not work when"),
         (
             {**MOE, **GROUPED, **selective("moe_act"), "fp8": "hybrid", "fp8_recipe": "delayed"},
@@ -239,7 +239,7 @@ def test_without_torch_there_is_a_message(tmp_path):
     done = _run_in(tmp_path / "env", tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("recompute-lint smoke: torch cannot be imported (No module named 'torch')")
-    assert "recompute-lint[smoke]" in done.stderr
+    assert "pip install" in done.stderr and "[smoke]" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -13,7 +13,7 @@ RIGHT = FLAGS.format("full")
 
 
 def check(lint, name: str, text: str, at: str, code: str = "RCL101") -> None:
-    """The one mistake is found where ``at`` stands, and nothing once it is put right."""
+    """The one mistake is found where ``at`` stands, and nothing once it is fixed."""
     before = text[: text.index(at)]
     place = before.count("\n") + 1, len(before) - before.rfind("\n")
     assert lint({name: text}, [name], **MCORE) == [(name, *place, code)]

@@ -7,11 +7,12 @@ from unittest import mock
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from omegaconf import ListConfig, OmegaConf
 
 from recompute_lint.sources.model import UNKNOWN
 from recompute_lint.sources.yaml import interpolation
 from recompute_lint.sources.yaml.interpolation import resolve
-from recompute_lint.sources.yaml.tree import parse
+from recompute_lint.sources.yaml.tree import parse, to_python
 from tests.conftest import ROOT, python
 
 TEXT = """\
@@ -74,3 +75,46 @@ def test_a_plain_reference_needs_no_omegaconf(tmp_path):
         "print(interpolation.resolve(root, ('x',), '${a.b}'), 'omegaconf' in sys.modules)"
     )
     assert python("-c", code, cwd=tmp_path).stdout == "1 False\n"
+
+
+LAYOUTS = [
+    "a: 1\nb: ${a}\nc: ${.a}\nd:\n  e: ${a}\n  f: ${..a}\n  g: ${.e}\n  h:\n    i: ${.j}\n    j: ${..e}\n"
+    "    k: ${...a}\n    l: ${....a}\n",
+    "a: [1, '${.0}', '${..b}', {c: '${..0}', d: '${...b}', e: '${a.0}', f: '${a[1]}'}]\nb: x\n",
+    "a: {b: [c, d]}\ne: ${a.b.1}\nf: ${a.b[0]}\ng: ${a[b][1]}\nh: ${a}\ni: ${a.b}\nj: ${a.b.2}\n",
+    "a: true\nb: null\nc: 1.5\nd: ${a}\ne: ${b}\nf: ${c}\ng: x${a}y\nh: ${a}${c}\ni: '${a}'\n",
+    "a: ${b}\nb: ${c}\nc: 1\nd: ${d}\ne: ${f}\nf: ${e}\n",
+    "a: '???'\nb: ${a}\nc: ${nowhere}\nd: ${a.b}\ne: ${f.g}\nf: 1\n",
+]
+
+
+def taken(config, path: tuple[str, ...]):
+    """What OmegaConf gives at a path; UNKNOWN where it raises."""
+
+    from omegaconf.errors import OmegaConfBaseException
+
+    try:
+        for part in path:
+            config = config[int(part) if isinstance(config, ListConfig) else part]
+    except OmegaConfBaseException:
+        return UNKNOWN
+    return OmegaConf.to_container(config, resolve=True) if OmegaConf.is_config(config) else config
+
+
+def references(value, path: tuple[str, ...] = ()):
+    """The texts with references in a tree, each with its place."""
+    if isinstance(value, str) and "${" in value:
+        yield path, value
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, inner in pairs:
+        yield from references(inner, (*path, str(name)))
+
+
+@pytest.mark.parametrize("text", LAYOUTS)
+def test_a_document_has_the_values_that_omegaconf_gives(text):
+    (root,), _ = parse(text, "a.yaml")
+    config = OmegaConf.create(text)
+    found = list(references(to_python(root)))
+    assert found
+    for path, reference in found:
+        assert (path, resolve(root, path, reference)) == (path, taken(config, path))

@@ -32,7 +32,7 @@ def test_the_value_of_a_field(effective: dict, closed: bool, value: object) -> N
     assert site(effective, closed=closed).value("recompute_method") == value
 
 
-def test_the_value_of_a_field_that_nobody_writes_any_more() -> None:
+def test_the_value_of_a_field_that_is_no_longer_written() -> None:
     assert site({}, closed=False).value("moe_layer_recompute") is False
     assert site({"moe_layer_recompute": True}, closed=False).value("moe_layer_recompute") is True
 

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from recompute_lint.sources.model import Finding, Span
 from recompute_lint.sources.python.nesting import first_too_deep
+from recompute_lint.sources.text import too_deep
 from tests.conftest import python, write
 
 READ = 'cfg.get("recompute_granularity", "full")\n'
@@ -129,3 +131,12 @@ def test_libcst_is_loaded_only_for_edits(options, loaded, tmp_path):
         assert all(one["fix"]["edits"] for one in json.loads(done.stdout[: done.stdout.rindex("]") + 1]))
     if not options:
         assert done.stdout.count("(--fix)") == 3
+
+
+def test_what_is_said_of_a_program_that_nests_too_deeply():
+    assert too_deep("a.py", 3) == Finding(
+        "invalid-python",
+        "not valid Python: it is nested too deeply",
+        Span("a.py", 3, 1, 3, 1),
+        help="split the statement or the chain of elif, or leave the file out with --exclude",
+    )

@@ -57,6 +57,7 @@ MISTAKES = {
     "a key alone, null": ("cfg.model.recompute_metod = None", [(1, 1, "RCL206")]),
     "a keyword alone": ('f(recompute_granularty="full")', [(1, 3, "RCL206")]),
     "a key of a dictionary": ('d = {"recompute_granularty": "full"}', [(1, 6, "RCL206")]),
+    "a key of a dictionary, ms-swift's null": ('d = {"recompute_granularty": "none"}', [(1, 6, "RCL206")]),
     "by a wrong key": ('c["recompute_granularty"] = "full"', [(1, 3, "RCL206")]),
     "two keys together": (
         'c.recompute_granularty = "full"\nc.recompute_metod = "block"',
@@ -108,6 +109,11 @@ FINE = {
         f'from megatron.bridge import TransformerConfig\nTransformerConfig({SIZES}recompute_granularity="full")'
     ),
     "unpacked": f'{CORE}TransformerConfig({SIZES}recompute_granularity="full", **more)',
+    "changed in a branch": (
+        'c.recompute_granularity = "full"\nc.recompute_modules = ["mlp"]\nif a:\n    c.recompute_modules = None\n'
+        "c.recompute_num_layers = 1"
+    ),
+    "a job without a base": 'class J:\n    recompute_granularity = "ful"',
     "a tuple of targets": 'c.recompute_granularity, c.recompute_method = "full", "block"',
 }
 

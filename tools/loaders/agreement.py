@@ -67,7 +67,7 @@ def markdown(names: Iterable[str]) -> str:
         lines.append(f"| {' | '.join(cells)} |")
     lines.append(f"| all | | {totals[0]} | | {totals[1]} | | {totals[2]} | {totals[3]} | | |")
     entries = yaml.safe_load(DIFFERENCES.read_text()) or []
-    lines += ["", "| kind | what it is |", "|---|---|"]
+    lines += ["", "| kind | what it is |", "|---|---|"] if entries else []
     lines += [f"| {entry['kind']} | {entry['reason'].replace('|', chr(92) + '|')} |" for entry in entries]
     return "\n".join(lines) + "\n"
 

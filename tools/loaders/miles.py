@@ -5,4 +5,4 @@ from __future__ import annotations
 from . import slime
 from .table import Framework
 
-FRAMEWORK = Framework("radixark/miles", slime.generate, slime.loader_of("miles"), slime.shipped)
+FRAMEWORK = Framework("radixark/miles", slime.generate_of("miles"), slime.loader_of("miles"), slime.shipped)

@@ -81,7 +81,13 @@ def loader(checkout: Path) -> Any:
         known = {
             field.name for field in dataclasses.fields(args)
         }  # what is none of these, the checkpoint's model decides
-        return {"": {name: getattr(args, name) if name in known else RUN_TIME for name in COMPARED}}
+        found = {name: getattr(args, name) if name in known else RUN_TIME for name in COMPARED}
+        if (
+            args.moe_layer_recompute
+        ):  # get_mcore_model_config hands every argument on; transformer_config.py#L1835-L1846
+            found["recompute_granularity"] = "selective"
+            found["recompute_modules"] = [*found["recompute_modules"], "moe"]
+        return {"": found}
 
     return load
 

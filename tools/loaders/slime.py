@@ -133,8 +133,18 @@ _FLAGS = (
 )
 
 
-def generate(chance: random.Random) -> Iterator[Case]:
-    """Scripts in slime's way: arrays, a sourced model, and Ray."""
+def generate_of(name: str) -> Callable[[random.Random], Iterator[Case]]:
+    """Scripts in the way of slime or miles, beside its package, which tells whose they are."""
+
+    def generate(chance: random.Random) -> Iterator[Case]:
+        for case in _scripts(chance):
+            yield case._replace(files={**case.files, f"{name}/utils/arguments.py": ""})
+
+    return generate
+
+
+def _scripts(chance: random.Random) -> Iterator[Case]:
+    """Scripts with arrays, a sourced model, and Ray."""
     for index in range(110):
         if index < len(_FLAGS):
             flags = _FLAGS[index]
@@ -165,4 +175,4 @@ def shipped(checkout: Path) -> list[str]:
     return holding(checkout, "--recompute-", "scripts/*.sh", "examples/*.sh", "tests/*.sh")
 
 
-FRAMEWORK = Framework("THUDM/slime", generate, loader_of("slime"), shipped)
+FRAMEWORK = Framework("THUDM/slime", generate_of("slime"), loader_of("slime"), shipped)

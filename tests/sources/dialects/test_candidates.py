@@ -17,7 +17,11 @@ def test_those_that_have_a_needle_for_it(needle, kind):
         for dialect in DIALECTS
         if kind in dialect.kind.split() and any(own in needle for own in dialect.needles)
     ]
-    assert candidates(b"a: 1\n" + needle, kind, "") == expected
+    assert candidates(b"megatron: 1\n" + needle, kind, "") == expected
+
+
+def test_no_script_that_names_another_engine_s_switch_only():
+    assert candidates(b"python t.py actor_rollout_ref.model.enable_gradient_checkpointing=true", "script", "") == []
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -431,3 +431,64 @@ def test_flags_that_megatron_lm_has_given_up(files, found, lint):
 
 def test_another_program_may_have_flags_of_that_name(lint):
     assert lint({"run.sh": "python convert.py --activations-checkpoint-method uniform\n"}, mcore="0.16.1") == []
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        'O="--recompute_granularity selective --recompute_modules \\"[\'mlp\', \'mpl\']\\""\nbash -c "{} $O"\n',
+        "bash -c \"{} --recompute_granularity selective --recompute_modules \\\"['mlp', 'mpl']\\\"\"\n",
+        'O="--recompute_granularity selective --recompute_modules \'[\\"mlp\\",\\"mpl\\"]\'"\nbash -c "{} $O"\n',
+        "O=\"--recompute_granularity selective --recompute_modules \\\"['mlp', 'mpl']\\\"\"\neval {} $O\n",
+    ],
+)
+def test_quotes_inside_a_string_are_the_inner_shells(lint, script: str) -> None:
+    command = "primus-cli direct -- train pretrain --config e.yaml"
+    assert [code for *_, code in lint({"a.sh": script.replace("{}", command)}, mcore="0.16.1")] == ["RCL106"]
+
+
+def test_a_quote_that_is_not_closed_keeps_no_blanks(lint) -> None:
+    text = 'bash -c "echo don\'t; python t.py --recompute-granularity ful"\n'
+    assert [code for *_, code in lint({"a.sh": text}, mcore="0.16.1")] == ["RCL101"]
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "bash -c 'python t.py --num-layers 4 --recompute-granularity $G'\n",
+        'srun bash -c "python t.py --num-layers 4 --recompute-granularity \\$G --recompute-method \\"${M:-block}\\""\n',
+        "bash -c 'python t.py --recompute-granularity full --recompute-method `x` --recompute-num-layers $(y)'\n",
+        "bash -c 'python t.py model.recompute_granularity=\"$G\" model.recompute_method=$M'\n",
+    ],
+)
+def test_what_the_inner_shell_replaces_is_unknown(lint, script: str) -> None:
+    assert lint({"a.sh": script}, mcore="0.16.1") == []
+
+
+SWITCH = "actor_rollout_ref.model.enable_gradient_checkpointing"
+INSIDE = "++actor_rollout_ref.actor.megatron.override_transformer_config"
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (f"model_engine=megatron {SWITCH}=True", ["RCL209"]),
+        (f'+model_engine=megatron {SWITCH}=True "$@"', ["RCL209"]),
+        (f"--config-name=fully_async_ppo_megatron_trainer.yaml {SWITCH}=True", ["RCL209"]),
+        (f"model_engine=megatron {SWITCH}=True {INSIDE}.recompute_granularity=null", ["RCL209"]),
+        (f"model_engine=megatron {SWITCH}=False", []),
+        (f"model_engine=megatron {SWITCH}=$X", []),
+        (f"{SWITCH}=True", []),
+        (f"model_engine=fsdp {SWITCH}=True", []),
+        # before July 2025 Megatron's workers looked at it, and such a command does not tell
+        (f"actor_rollout_ref.actor.strategy=megatron {SWITCH}=True", []),
+        (
+            f"model_engine=megatron {SWITCH}=True {INSIDE}.recompute_granularity=full"
+            f" {INSIDE}.recompute_method=uniform {INSIDE}.recompute_num_layers=1",
+            [],
+        ),
+    ],
+)
+def test_verls_switch_for_other_engines_is_no_ones_in_megatron(lint, words: str, found: list[str]) -> None:
+    script = f"python3 -m verl.trainer.main_ppo {words}\n"
+    assert [code for *_, code in lint({"a.sh": script}, mcore="0.16.1")] == found

@@ -51,6 +51,15 @@ def test_a_mistake_in_what_is_sourced_is_shown_there_when_both_are_linted(lint) 
     assert codes(lint(files, ["run.sh"], mcore="0.16.1")) == [("run.sh", 2, "RCL106")]
 
 
+def test_a_command_of_what_is_sourced_is_none_of_the_script(lint) -> None:
+    files = {
+        "m.sh": "python3 eval.py --recompute-granularity fulll\n",
+        "run.sh": "source m.sh\npython3 train.py --recompute-activations\n",
+    }
+    assert lint(files, ["run.sh"], mcore="0.16.1") == []
+    assert codes(lint(files, ["m.sh"], mcore="0.16.1")) == [("m.sh", 1, "RCL101")]
+
+
 def test_what_is_sourced_runs_the_command(lint) -> None:
     files = {
         "common.sh": "set -e\npython3 train.py ${ARGS[@]}\n",
@@ -141,10 +150,24 @@ class TestWhatNothingNames:
     def test_may_come_from_elsewhere(self, lint, script: str) -> None:
         assert lint({"run.sh": script.replace("{}", HALF)}) == []
 
+    @pytest.mark.parametrize(
+        ("model", "found"),
+        [("return '--num-layers 4'", ["RCL104"]), ("return '--recompute-num-layers 1'", []), ("", [])],
+    )
+    def test_what_miles_prints_of_a_model_can_be_read(self, lint, model: str, found: list[str]) -> None:
+        program = "miles/utils/external_utils/model_args_utils.py"
+        script = f'LINE="$(X=1 python3 "$ROOT/{program}" "small")" || exit 1\nread -ra MODEL_ARGS <<< "$LINE"\n'
+        files = {"examples/a/run.sh": f"{script}python t.py ${{MODEL_ARGS[@]}} {HALF}\n", ".git/x": ""}
+        if model:
+            files |= {program: "print()\n", "scripts/models/small.py": f"def model_args(): {model}\n"}
+        assert [code for *_, code in lint(files, ["examples/a/run.sh"])] == found
+
     def test_another_parser_may_have_defaults(self, lint) -> None:
         script = f"if [ $A ]; then O=--a; fi\npython t.py $O {HALF}\n"
         assert codes(lint({"t.py": "import mindspeed\n", "run.sh": script})) == [("run.sh", 2, "RCL104")]
         assert lint({"run.sh": script.replace("full", "full --recompute-in-advance")}) == []
+        beside = script.replace("full", "full --recompute-activation-function --recompute-norm-num-layers 2")
+        assert codes(lint({"t.py": "import mindspeed\n", "run.sh": beside})) == [("run.sh", 2, "RCL104")]
         assert lint({"megatron/arguments.py": "import argparse\n", ".git/x": "", "run.sh": script}) == []
 
 
@@ -156,6 +179,7 @@ class TestWhatIsWrongStaysACommand:
         [
             ("--recompute-granularity ful --recompute-modues mlp moe", ["RCL101", "RCL206"]),
             ("--recompute-granularity selective --recompute-modules foo bar", ["RCL106", "RCL106"]),
+            ("--recomput-egranularity full --recomputenum-layers 1", ["RCL206", "RCL206"]),
             ("--recompute-activations true", ["RCL111"]),
             ("--recompute-activations False", ["RCL111"]),
             ("--recompute-activations --recompute-granularity selectve", ["RCL101"]),
@@ -194,5 +218,5 @@ class TestWhatIsWrongStaysACommand:
 
     def test_the_advice_holds(self, lint) -> None:
         assert lint({"a.sh": "python t.py --recompute-activations\n", "b.sh": "python t.py --bf16\n"}) == []
-        swift = lint({"s.sh": "megatron sft --recompute_activations true\n"}, ["s.sh"])  # its parser takes a value
+        swift = lint({"s.sh": "megatron sft --moe_layer_recompute true\n"}, ["s.sh"])  # its parser takes a value
         assert "RCL111" not in [code for *_, code in swift]

@@ -150,6 +150,9 @@ class TestFlagScale:
         space = "experiment:\n  auto_tuner:\n    space:\n      recompute_granularity: {}\n"
         for value in ("auto", "[full, selective]", "ful"):
             assert lint({"a.yaml": space.format(value)}, **MCORE) == []
+        wrong = space.format("auto").replace("granularity", "granularty")
+        assert codes(lint({"a.yaml": wrong}, **MCORE)) == [(4, "RCL206")]
+        assert codes(lint({"a.yaml": f"{wrong}train:\n  system: {{precision: {{}}}}\n"}, **MCORE)) == [(4, "RCL206")]
 
     def test_on_the_command_line(self, lint) -> None:
         script = "flagscale train a train.system.recompute.recompute_granularity=ful\n"
@@ -163,13 +166,34 @@ class TestMindSpeedRL:
     def test_a_role_goes_over_what_is_common(self, lint) -> None:
         common = "  recompute-granularity: selective\n"
         assert self.lint(lint, "recompute_method: block", common=common) == [(5, "RCL111")]
-        assert self.lint(lint, "recompute_granularity: full", "recompute_method: block", common=common) == []
+        assert self.lint(lint, "recompute_granularity: full", "recompute_method: block", common=common) == [
+            (5, "RCL104")
+        ]
 
     def test_what_is_absent_may_be_the_models(self, lint) -> None:
-        assert self.lint(lint, "recompute_granularity: full") == []
+        assert self.lint(lint, "recompute_granularity: full", "model: m") == []
+        assert self.lint(lint, "recompute_granularity: full") == [(4, "RCL103"), (4, "RCL104")]
+
+    @pytest.mark.parametrize(
+        ("model", "found"),
+        [
+            ("num_layers: 4", ["RCL104"]),
+            ("recompute-num-layers: 1", []),
+            ("recompute_num_layers: null", ["RCL104"]),
+            ("recompute_in_bubble: true", []),
+            ("recompute_norm: true", ["RCL104"]),
+        ],
+    )
+    def test_the_model_comes_from_hydras_defaults(self, lint, model: str, found: list[str]) -> None:
+        head = "defaults:\n  - model:\n      - m\nmegatron_training:\n  model: m\nactor_config:\n"
+        text = f"{head}  recompute_granularity: full\n  recompute_method: block\n  recompute_num_layers: null\n"
+        text = text.replace("  recompute_num_layers: null\n", "") if "num-layers" in model else text
+        files = {"a.yaml": text, "model/m.yaml": f"m:\n  {model}\n"}
+        assert [code for _, code in codes(lint(files, ["a.yaml"], **MCORE))] == found
 
     def test_values(self, lint) -> None:
-        assert self.lint(lint, "recompute_method: blok") == [(4, "RCL102")]
+        assert self.lint(lint, "recompute_method: blok", "model: m") == [(4, "RCL102")]
+        assert self.lint(lint, "recompute_method: block") == [(4, "RCL209")]
         assert self.lint(lint, "recompute_granularity: null") == []
 
     def test_it_has_no_modules(self, lint) -> None:

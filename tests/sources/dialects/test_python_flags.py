@@ -72,3 +72,8 @@ def test_nothing(lint, text: str) -> None:
 def test_beside_literals(lint) -> None:
     text = 'args = ["--recompute-granularity", "fulll"]\ncfg.recompute_granularity = "selectiv"\n'
     assert [(line, code) for _, line, _, code in lint({"a.py": text})] == [(1, "RCL101"), (2, "RCL101")]
+
+
+def test_flags_and_settings_stand_beside_each_other_in_a_program(lint):
+    text = 'args = ["--recompute-granularity", "fulll", "--x"]\nc = {"recompute_modules": ["moe_actt"]}\n'
+    assert [(line, code) for _, line, _, code in lint({"a.py": text}, mcore="0.16.1")] == [(1, "RCL101"), (2, "RCL106")]

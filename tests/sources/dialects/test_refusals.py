@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from recompute_lint.hooks.engine import Linter
+from recompute_lint.hooks.options import Configurations
+
+from .test_launch_script import sites
 from .test_yaml_dialects import MCORE, codes
 
 SWIFT = "model: m\ntuner_type: lora\n"
@@ -24,10 +28,31 @@ def found(lint, name: str, text: str) -> list[str]:
         ("recompute_granularity: selective\nrecompute_modules: null\n", ["RCL106"]),
         ("recompute_gran: full\nrecompute_meth: uniform\nrecompute_num: 1\n", []),
         ("recompute_m: uniform\n", ["RCL111"]),
+        ("distribute_saved_activations: true\nrecompute_granularity: none\n", ["RCL111"]),
     ],
 )
 def test_ms_swift(lint, text: str, expected: list[str]) -> None:
     assert found(lint, "a.yaml", SWIFT + text) == expected
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ("--recompute_granularity selective --recompute_modules", ["RCL111"]),
+        ("--recompute_granularity selective --recompute_modules $MODULES", []),
+        ("--recompute_granularity selective --recompute_modules $ARGS", []),
+        ("--distribute_saved_activations true", ["RCL111"]),
+        ("--distribute_saved_activations --ignore_args_error true", []),
+    ],
+)
+def test_ms_swift_flags(lint, flags: str, expected: list[str]) -> None:
+    assert found(lint, "a.sh", f"megatron sft --model m {flags}\n") == expected
+
+
+def test_ms_swift_exports_without_recomputation() -> None:
+    for command, granularity in (("sft", "selective"), ("export", None)):
+        (site,) = sites(f"megatron {command} --model m --recompute_modules mlp\n")
+        assert (site.value("recompute_granularity"), site.value("recompute_method")) == (granularity, None)
 
 
 @pytest.mark.parametrize(
@@ -39,10 +64,65 @@ def test_ms_swift(lint, text: str, expected: list[str]) -> None:
         ("--recompute-granularity selective --recompute-modules $MODULES", []),
         ("--recompute-activations", []),
         ("--recompute-activations true", ["RCL111"]),
+        ("--recompute-gran selective", ["RCL111"]),
+        ("--no-recompute-activations", ["RCL111"]),
+        ("--recompute-method unifrom", ["RCL102"]),
+        ("--recompute-granularity selective --recompute-modules=core_attn mlp", ["RCL111"]),
+        ("--recompute-granularity selective --recompute-modules=core_attn --recompute-modules core_attn layernorm", []),
+        ("--recompute-granularity selective --recompute-modules=core_attn > log", []),
+        ("--checkpoint-activations", ["RCL208"]),
     ],
 )
 def test_megatron_lm_flags(lint, flags: str, expected: list[str]) -> None:
     assert found(lint, "a.sh", f"{MEGATRON}{flags}\n") == expected
+
+
+def test_the_old_switch_ends_megatron_lm(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for program, severity in ((MEGATRON, "error"), ("python $SCRIPT ", "warning")):
+        report = Linter(Configurations(MCORE, isolated=True)).run(
+            ["a.sh"], {"a.sh": f"{program}--checkpoint-activations".encode()}
+        )
+        assert [(one.code, one.severity) for one in report.diagnostics] == [("RCL208", severity)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("{} \\\r\n  --recompute-granularity selective\r\n", ["RCL111"]),
+        ("{} \\\n  --recompute-granularity selective\r\n", ["RCL111"]),
+        ("{} --recompute-granularity selective # so\r\n", []),
+        ("{} --recompute-granularity selective\necho\r\n", []),
+    ],
+)
+def test_carriage_returns_are_parts_of_words(lint, lines: str, expected: list[str]) -> None:
+    assert found(lint, "a.sh", lines.format(MEGATRON.strip())) == expected
+
+
+RAY = (
+    "MODEL_ARGS=(--num-layers 4 --hidden-size 8 --num-attention-heads 1)\n"
+    "ray job submit -- python3 train.py --actor-num-nodes 1 --hf-checkpoint /m ${{MODEL_ARGS[@]}} {}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("flags", "slime", "miles", "neither"),
+    [
+        ("--recompute-granularity selective", [], [], []),
+        ("--recompute_granularity selective", ["RCL209"], ["RCL111"], []),
+        ("--recompute-gran full", ["RCL209"], ["RCL111"], []),
+        ("--no-recompute-activations", ["RCL209"], ["RCL111"], []),
+        ("--recompute-granularity selective --recompute-modules", ["RCL111"], ["RCL111"], []),
+        # the model is what the arguments say
+        ("--recompute-granularity selective --recompute-modules moe_act", ["RCL107"], ["RCL107"], []),
+        ("--recompute-granularity selective --recompute-modules moe_act --custom-config-path a.yaml", [], [], []),
+        ('--recompute-granularity selective --recompute-modules moe_act "$@"', [], [], []),
+    ],
+)
+def test_slime_and_miles(lint, flags: str, slime: list[str], miles: list[str], neither: list[str]) -> None:
+    for name, expected in (("slime", slime), ("miles", miles), ("other", neither)):
+        files = {f"{name}/scripts/run.sh": RAY.format(flags), f"{name}/{name}/utils/arguments.py": ""}
+        assert [code for *_, code in lint(files, paths=[f"{name}/scripts"], **MCORE)] == expected, name
 
 
 @pytest.mark.parametrize(
@@ -134,6 +214,22 @@ def test_areal_has_no_such_key(lint, files: dict[str, str], expected: list[str])
         assert [code for name, _, _, code in result if name == "run.sh"] == codes_expected
 
 
+def test_short_names_are_of_performance_scripts_alone() -> None:
+    (site,) = sites("python scripts/performance/setup_experiment.py --gpu h100 -rl 4\n")
+    assert (site.value("recompute_granularity"), site.value("recompute_num_layers")) == ("full", 4)
+    assert sites("rsync -rl setup_experiment.py host:\npython other.py -rl 4\n") == []
+
+
+@pytest.mark.parametrize("words", ["recompute_num_layers=2", "--config exp.yaml 'recompute_num_layers=2' --a b"])
+def test_flags_of_primus_without_dashes(words: str) -> None:
+    (site,) = sites(f"primus-cli direct -- train pretrain {words}\n")
+    assert (site.dialect, site.value("recompute_num_layers")) == ("primus", 2)
+
+
+def test_words_without_dashes_are_flags_of_primus_alone() -> None:
+    assert sites("make recompute_granularity=ful\nrecompute_granularity=ful python pretrain_gpt.py\n") == []
+
+
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
@@ -141,6 +237,13 @@ def test_areal_has_no_such_key(lint, files: dict[str, str], expected: list[str])
         ("--recompute_modules core_attn,mpl", ["RCL106"]),
         ("--recompute_num_layers 4", []),
         ("--recompute_num_layers one", ["RCL111"]),
+        ("-rl 4", []),
+        ("--gpu h100 -rl one", ["RCL111"]),
+        ("-rl", []),
+        ("--recompute_mod core_attn,mpl", ["RCL106"]),
+        ("--recompute core_attn,mlp", ["RCL111"]),
+        ("--recompute_modules mlp model.recompute_granularity=full", ["RCL209"]),
+        ("-rl 4 model.recompute_modules=[mlp]", []),
     ],
 )
 def test_performance_scripts_of_megatron_bridge(lint, flags: str, expected: list[str]) -> None:

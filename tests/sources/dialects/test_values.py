@@ -66,7 +66,7 @@ def test_swift_on_the_command_line(lint, flags: str, codes: list[str]) -> None:
     assert sorted({code for *_, code in found(lint, {"run.sh": script})} - {"RCL209"}) == codes
 
 
-def test_an_override_of_hydra_makes_the_others_unknown(lint) -> None:
+def test_what_an_override_chooses_and_is_not_there_makes_the_others_unknown(lint) -> None:
     files = {
         "base.yaml": "defaults:\n  - actor@actor_rollout_ref.actor: full\n  - _self_\n",
         "actor/full.yaml": "megatron:\n  override_transformer_config:\n    recompute_granularity: full\n"

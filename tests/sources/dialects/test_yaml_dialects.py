@@ -134,6 +134,8 @@ class TestPrimus:
             ("recompute_granularity: fulle\nrecompute_layer_ids: [0]", [(7, "RCL101")]),
             ("recompute_granularity: full\nrecompute_method: block\nrecompute_layer_ids: [0]", [(8, "RCL111")]),
             ("recompute_granularity: full\nrecompute_layer_ids: []", [(8, "RCL111")]),
+            ("recompute_granularity: full\nrecompute_layer_ids: [0]\nrecompute_modules: [mlp]", [(9, "RCL201")]),
+            ("recompute_granularity: full\nrecompute_layer_ids: [0]\nrecompute_modules: []", []),
             ("recompute_granularity: selective\nrecompute_method: block", [(8, "RCL111")]),
         ],
     )
@@ -224,6 +226,12 @@ class TestAReaL:
     def test_the_default_number_of_layers_stands_beside_selective(self, lint) -> None:
         assert self.lint(lint, "recompute_granularity: selective") == [(5, "RCL105")]
         assert self.lint(lint, "recompute_granularity: selective", "recompute_num_layers: null") == []
+
+    @pytest.mark.parametrize("on", ["true", "yes", "on", "'1'", "True", "false", "no", "off", "'0'"])
+    def test_the_switch_is_any_word_for_a_truth(self, lint, on: str) -> None:
+        settings = ("recompute_granularity: selective", "recompute_num_layers: null")
+        off = on in ("false", "no", "off", "'0'")
+        assert self.lint(lint, *settings, on=on) == [(5, "RCL202")] * off
 
     def test_full_is_complete_by_default(self, lint) -> None:
         assert self.lint(lint, "recompute_granularity: full") == []

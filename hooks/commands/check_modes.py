@@ -1,0 +1,86 @@
+"""What ``check`` does instead of reporting: watch, show files and settings, write suppressions."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable, Iterator
+
+from ...schemas.reading import read
+from ...sources.visible import visible
+from ..contracts import Contracts
+from ..diagnostics import Diagnostic
+from ..engine import Linter
+from ..options import CONFIGURATION_FILES
+from .check_source import Source
+from .common import UsageError, configurations, count, is_terminal, write, write_as_it_is, write_error
+
+
+def watch(namespace: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> int:
+    """Lint, and again after each change."""
+    from ..watch import watch as repeat
+
+    if "-" in namespace.paths:
+        raise UsageError("--watch: standard input does not change")
+
+    def work() -> None:
+        if is_terminal():
+            write_as_it_is("\033[2J\033[H")
+        run(argparse.Namespace(**{**vars(namespace), "watch": False}))
+        write_error("recompute-lint: watching for changes; Ctrl-C ends it")
+
+    def files() -> Iterator[str]:
+        linter = Linter(configurations(namespace))
+        folders = set()
+        for path in linter.files(namespace.paths):
+            folders.add(os.path.dirname(path))
+            yield path
+        yield from (os.path.join(folder, name) for folder in ("", *folders) for name in CONFIGURATION_FILES)
+
+    repeat(work, files)
+    return 0
+
+
+def show(source: Source, namespace: argparse.Namespace) -> int:
+    """List the files that would be linted, or the settings that hold for the paths."""
+    if namespace.show_files:
+        linter = Linter(source.options)
+        files = sorted(map(os.path.normpath, linter.files(source.paths, force_exclude=namespace.force_exclude)))
+        write("".join(f"{visible(file)}\n" for file in files))
+        return 0
+    import json
+
+    from ..settings import as_text, settings_of
+
+    contracts = Contracts(source.options)
+    paths = [os.path.join(path, "x.yaml") if os.path.isdir(path) else path for path in source.paths]
+    found = [
+        {**settings_of(place, source.options, contracts), "path": path}
+        for place, path in zip(paths, source.paths, strict=True)
+    ]
+    as_json = namespace.output_format == "json"
+    write(json.dumps(found, indent=2) + "\n" if as_json else as_text(found))
+    return 0
+
+
+def suppress(source: Source, namespace: argparse.Namespace) -> int:
+    """Write comments that silence the findings; 1 where some are left."""
+    from ..replace import replace
+    from ..silence import silenced
+
+    report = source.lint()
+    contents = {path: read(path) for path in {one.span.path for one in report.diagnostics} if os.path.isfile(path)}
+
+    def lint(path: str, content: bytes) -> list[Diagnostic]:
+        found = Linter(source.options).run([path], {path: content}).diagnostics
+        return [one for one in found if one.span.path == path]
+
+    changed, left = silenced(report.diagnostics, contents, lint)
+    for path, content in changed.items():
+        replace(path, contents[path], content)
+    for one in left:
+        where = f"{one.span.path}:{one.span.line}"
+        write_error(f"recompute-lint: {where}: {one.code} is left: no comment can stand there; see --write-baseline")
+    if not namespace.quiet:
+        write(f"Suppressed {count(len(report.diagnostics) - len(left), 'finding')}.\n")
+    return 1 if left else 0

@@ -1,0 +1,111 @@
+"""Whether a recipe fits into ``gpu-memory``: what ``advise`` predicts, as findings."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..lint_rules import registry
+from ..lint_rules.finding import Finding
+from ..sources.files import kind_of
+from ..sources.model import UNKNOWN, Site
+from .options import Options, UsageError, size
+
+if TYPE_CHECKING:
+    from ..lint_rules.rcl210_does_not_fit import Verdict
+    from ..smoke.advise.predict import AdviseSite, Prediction
+    from ..smoke.advise.words import Target
+
+RULE = registry.find("does-not-fit").code
+
+
+def check(site: Site, options: Options) -> Iterator[Finding]:
+    """A finding where a site takes more than ``options.gpu_memory``; none where its sizes are not known.
+
+    Raises:
+        UsageError: what the prediction needs is not installed.
+    """
+    from ..smoke.advise.estimate import CannotMeasure
+    from ..smoke.advise.predict import AdviseOptions, predict
+    from ..smoke.request import Unavailable
+
+    asked = AdviseOptions(
+        memory=size(options.gpu_memory, "gpu-memory"),
+        model=options.model or None,
+        facts=dict(options.facts),
+        mcore=options.mcore or None,
+        te=options.te or None,
+        only_configured=True,
+    )
+    try:
+        found = predict(site_of(site), asked)
+        if found.fits(found.configured):
+            return
+        found = predict(site_of(site), asked._replace(only_configured=False))
+    except Unavailable as error:
+        raise UsageError(f"gpu-memory: {error}") from None
+    except (UsageError, CannotMeasure):
+        return  # sizes that are not known, or a model that Megatron-Core rejects
+    yield from registry.load(RULE).report(site, _verdict(site, found))
+
+
+def _verdict(site: Site, found: "Prediction") -> "Verdict":
+    from ..lint_rules.rcl210_does_not_fit import Verdict
+    from ..smoke.advise import words
+
+    best = found.cheapest or min(found.choices, key=lambda choice: choice.peak)
+    lines = [line for line in words.lines(target_of(site), best.settings) if not line.endswith(":")]
+    basis = f"predicted with megatron-core {found.mcore} and transformer-engine {found.te} on {found.ranks} GPUs"
+    return Verdict(
+        found.configured.peak,
+        found.memory,
+        best.name,
+        best.peak,
+        found.fits(best),
+        tuple(lines),
+        basis,
+    )
+
+
+def site_of(site: Site) -> "AdviseSite":
+    """What ``advise`` is told of a site: everything that is known of it, and whether the rest comes from elsewhere."""
+    from ..smoke.advise.predict import AdviseSite
+
+    written = {name: setting.value for name, setting in site.settings.items() if "recompute" not in name}
+    dropped = {finding.involved[0].name for finding in site.ignored}
+    known = {**written, **site.effective}
+    known = {name: value for name, value in known.items() if value is not UNKNOWN and name not in dropped}
+    label = f"{site.file}:{site.anchor.line}" + (f" {site.path}" if site.path else "")
+    return AdviseSite(label, known, not site.closed, site.dialect)
+
+
+def target_of(site: Site) -> "Target":
+    """Where a site's settings are written, and how."""
+    from ..smoke.advise.words import Target
+
+    values, keys = {}, {}
+    for name, setting in site.settings.items():
+        span = setting.span
+        if span.path == site.file:
+            values[name] = (span.line, span.column, span.end_line, span.end_column)
+        if setting.key.path == site.file:
+            keys[name] = (setting.key.line, setting.key.column)
+    try:
+        with open(site.file, encoding="utf-8") as stream:
+            text = stream.read()
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    inherited = frozenset(
+        name for name, setting in site.settings.items() if name not in keys and setting.value is not None
+    )
+    return Target(site.dialect, site.path, site.file, text, values, keys, inherited, _style(site, text))
+
+
+def _style(site: Site, text: str) -> str:
+    kind = kind_of(site.file, text.encode("utf-8", "replace"))
+    if kind == "python" and site.spelling != "-":
+        keys = (setting.key for setting in site.settings.values() if setting.key.path == site.file)
+        lines = text.split("\n")
+        is_assigned = any("." in lines[key.line - 1][key.column - 1 : key.end_column - 1] for key in keys)
+        return "assignments" if is_assigned else "keywords"
+    if kind in ("", "yaml", "json"):
+        return "json" if kind == "json" else "yaml"
+    return "flags" if site.spelling == "-" else "overrides"

@@ -1,0 +1,71 @@
+"""Which Transformer Engine is run where nothing says it."""
+
+import pytest
+
+from recompute_lint.smoke.advise import places
+from recompute_lint.smoke.advise.places import Place, requirement, satisfies
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """Three releases of Transformer Engine, kept; none installed."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(places, "_installed", lambda package: None)
+    for version in ("2.4.0", "2.10.0", "2.14.1"):
+        (tmp_path / "recompute-lint" / "transformer-engine" / version / "transformer_engine").mkdir(parents=True)
+    return tmp_path
+
+
+def core(tmp_path, version, name=None, text=""):
+    folder = tmp_path / "core" / version
+    (folder / "megatron" / "core").mkdir(parents=True)
+    if name:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    return Place(version, str(folder), "--mcore")
+
+
+@pytest.mark.parametrize(
+    ("version", "chosen"), [("0.14.0", "2.4.0"), ("0.16.1", "2.10.0"), ("0.17.1", "2.14.1"), ("0.19.2", "2.14.1")]
+)
+def test_the_newest_that_the_release_accepts(cache, version, chosen):
+    found = places.transformer_engine(None, core(cache, version))
+    assert (found.version, found.folder) == (chosen, str(cache / "recompute-lint" / "transformer-engine" / chosen))
+
+
+def test_the_report_says_what_is_not_kept(cache):
+    found = places.transformer_engine(None, core(cache, "0.14.0"))
+    assert found.why == "megatron-core 0.14.0 asks for <2.8.0,>=2.6.0a0, which is not kept here"
+
+
+def test_an_option_goes_first(cache):
+    assert places.transformer_engine("2.14.1", core(cache, "0.16.1")).version == "2.14.1"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        (
+            "megatron_core-9.dist-info/METADATA",
+            'Requires-Dist: transformer-engine[core_cu13,pytorch]<2.12.0,>=2.9.0a0; extra == "dev"\n',
+            "<2.12.0,>=2.9.0a0",
+        ),
+        ("pyproject.toml", 'te = [\n    "transformer-engine[pytorch]>=2.6.0a0,<2.8.0",\n]\n', ">=2.6.0a0,<2.8.0"),
+        ("pyproject.toml", 'te = ["transformer-engine[pytorch]"]\n', ""),
+    ],
+)
+def test_requirement_of_a_wheel_and_of_a_checkout(tmp_path, name, text, expected):
+    assert requirement(core(tmp_path, "9.0", name, text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "bounds", "expected"),
+    [
+        ("2.10.0", "<2.12.0,>=2.9.0a0", True),
+        ("2.12.0", "<2.12.0,>=2.9.0a0", False),
+        ("2.8.0", "<2.12.0,>=2.9.0a0", False),
+        ("2.8.0", "", True),
+    ],
+)
+def test_bounds(version, bounds, expected):
+    assert satisfies(version, bounds) is expected

@@ -1,0 +1,91 @@
+"""What is printed, drawn and dumped of a prediction."""
+
+import json
+
+import pytest
+
+from recompute_lint.smoke.advise import plot, report
+from recompute_lint.smoke.advise.choices import Choice
+from recompute_lint.smoke.advise.estimate import Stage
+from recompute_lint.smoke.advise.gpus import GPUS
+from recompute_lint.smoke.advise.predict import AdviseSite, Prediction
+from recompute_lint.smoke.advise.state import State
+
+from .conftest import full, selective
+
+GB = 10**9
+
+
+def choice(settings, activations, extra, seconds):
+    return Choice(settings, (Stage(State(10 * GB, 20 * GB, 30 * GB), activations * GB, GB, 10**15, seconds),), extra)
+
+
+NONE, MLP, WHOLE = choice({}, 38, 0.0, 1.0), choice(selective("mlp"), 16, 0.18, 1.2), choice(full(), 3, 0.3, 1.3)
+
+
+def prediction(configured, *choices, memory=80):
+    site = AdviseSite("recipe.yaml:1", {})
+    chosen = sorted({one.name: one for one in (configured, *choices)}.values(), key=lambda one: one.extra_flops)
+    return Prediction(site, "0.16.1", "2.10.0", GPUS["h100"], memory * GB, 0, configured, chosen, ["a note"], 8, 4)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (
+            prediction(NONE, MLP, WHOLE),
+            "does not fit: 99.0 of 80 GB; cheapest that fits: selective [mlp], 77.0 GB, +18.0 % FLOPs",
+        ),
+        (prediction(WHOLE, MLP), "fits: 64.0 of 80 GB; cheapest that fits: selective [mlp], 77.0 GB, +18.0 % FLOPs"),
+        (prediction(MLP, NONE), "fits: 77.0 of 80 GB with selective [mlp], +18.0 % FLOPs; nothing cheaper fits"),
+        (
+            prediction(NONE, MLP, memory=50),
+            "does not fit: 99.0 of 50 GB; nothing fits: selective [mlp] takes the least, 77.0 GB",
+        ),
+    ],
+)
+def test_the_answer(found, expected):
+    assert report.answer(found) == expected
+
+
+def test_markdown_for_a_pull_request():
+    found = report.markdown(prediction(NONE, MLP, WHOLE), ["recompute_modules: [mlp]"], "--- a\n+++ b\n")
+    lines = found.split("\n")
+    assert lines[0].startswith("**recipe.yaml:1**: does not fit: 99.0 of 80 GB")
+    assert "| selective [mlp] | 77.0 GB | +18.0 % | 1.2 s | fits |" in lines
+    assert "| 0 | 10.00 | 20.00 | 30.00 | 38.00 | 1.00 | 99.00 |" in lines
+    assert lines[lines.index("```diff") + 1] == "--- a" and "* a note" in lines
+
+
+def test_json_has_the_keys_that_programs_read():
+    found = json.loads(report.dumped([prediction(NONE, MLP)]))
+    assert (found["mcore"], found["te"]) == ("0.16.1", "2.10.0")
+    (stage,) = found["configured"]["stages"]
+    assert {name: stage[name] // GB for name in stage} == {
+        "parameters": 10,
+        "gradients": 20,
+        "optimizer": 30,
+        "activations": 38,
+        "workspaces": 1,
+        "peak_allocated": 99,
+    }
+    assert found["configured"]["fits"] is False
+    assert [(one["settings"], one["peak_allocated"], one["extra_flops"], one["fits"]) for one in found["choices"]] == [
+        ({}, 99 * GB, 0.0, False),
+        (selective("mlp"), 77 * GB, 0.18, True),
+    ]
+    assert found["choices"][1]["step_seconds"] == 1.2
+
+
+@pytest.mark.parametrize(("ending", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
+def test_charts(tmp_path, ending, magic):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / f"chart.{ending}"
+    plot.check(str(path))
+    plot.draw(prediction(NONE, MLP, WHOLE), str(path))
+    assert path.read_bytes().startswith(magic)
+
+
+def test_the_step_of_the_optimizer_can_be_the_peak():
+    stage = Stage(State(1, 1, 1), 5, 1, 0, 0.0, step=9)
+    assert stage.peak == 3 + 9 + 1

@@ -1,0 +1,89 @@
+"""``explain``: rules, modules and fields, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from recompute_lint.lint_rules import pages
+from recompute_lint.lint_rules.links import tagged
+from recompute_lint.lint_rules.registry import RULES
+from recompute_lint.schemas import meanings, store
+from recompute_lint.schemas.names import FIELDS, MODULES
+from tools.update_contracts import PLACES, places_text, source_of
+
+from ..schemas.test_contracts import CACHE, INDEX
+
+
+def test_every_module_and_field_has_a_meaning():
+    assert set(meanings.names()) == {*MODULES, *FIELDS}
+    for name in meanings.names():
+        meant = meanings.meaning(name)
+        assert meant is not None and meant.places
+        assert all(text.endswith(".") for text in meant[2:-1]), name
+        assert meanings.sources(meant, meanings.releases(meant)[0]), name
+
+
+def test_a_module_in_the_terminal(command):
+    out = command("explain", "moe_act", "--mcore", "0.16.1").out
+    assert out.startswith(
+        "moe_act (recompute module, megatron-core 0.12.0 and newer)\n\nThe activation function of the"
+    )
+    assert "What is freed\n    The input of the second linear layer" in out
+    assert "RCL107 module-needs-feature: moe_act in recompute_modules is only supported with moe_grouped_gemm." in out
+    assert re.search(r"https://github.com/NVIDIA/Megatron-LM/blob/core_v0.16.1/megatron/core/\S+experts.py#L\d+\n", out)
+
+
+def test_a_field_says_what_is_rejected(command):
+    out = command("explain", "recompute_method", "--mcore", "0.14.0").out
+    assert 'RCL102 invalid-method: recompute_method must be "block" or "uniform".' in out
+    assert "{" not in out
+
+
+@pytest.mark.parametrize("name", meanings.names())
+def test_json_and_markdown_of_every_one(command, name):
+    (found,) = json.loads(command("explain", name, "--output-format", "json").out)
+    assert found["name"] == name and found["since"] in store.releases() and found["sources"]
+    assert all(place.startswith("https://github.com/NVIDIA/Megatron-LM/blob/core_v") for place in found["sources"])
+    out = command("explain", name, "--output-format", "markdown").out
+    assert out.startswith(f"# {name}\n") and "## What is recomputed" in out
+
+
+def test_json_of_everything(command):
+    found = json.loads(command("explain", "--output-format", "json").out)
+    assert [one.get("code", one["name"]) for one in found] == [*RULES, *meanings.names()]
+    rule = next(one for one in found if one.get("code") == "RCL107")
+    assert rule["since"] == "0.12.0" and rule["sources"] and "Why is this bad" in rule["sections"]
+    assert (rule["fixable"], rule["severity"], rule["default"]) == (False, "error", True)
+
+
+def test_the_nearest_name_of_all(command):
+    result = command("explain", "cor_attn")
+    assert (result.code, "did you mean core_attn?" in result.err) == (2, True)
+    assert command("explain", "core_attn", "--mcore", "banana").code == 2
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_a_rules_page_has_known_parts_and_single_backticks(code):
+    known = {"", "What it does", "Why is this bad", "Use instead", "Fix", "Options"}
+    assert set(pages.sections(code)) <= known
+    assert "``" not in pages.page(code)
+    assert pages.markdown(code).startswith(f"# {RULES[code].name} ({code})\n")
+
+
+@pytest.mark.parametrize("code", [code for code in RULES if code < "RCL114" or code in ("RCL202", "RCL206", "RCL208")])
+def test_what_a_rule_is_about_has_a_link(code):
+    found = pages.sources(code)
+    assert found and all(place.startswith("https://github.com/") for place in found)
+    assert pages.page(code).count("https://github.com/") >= len(found)
+
+
+def test_the_places_are_those_of_the_sources():
+    """``tools/update_contracts.py`` writes them; a link goes to a tag, with the lines of the release it names."""
+    releases = [release for release in INDEX["releases"] if (CACHE / release).is_dir()]
+    if len(releases) < len(INDEX["releases"]):
+        pytest.skip("not every release is in the cache; tools/update_contracts.py --download-only")
+    assert PLACES.read_text(encoding="utf-8") == places_text({name: source_of(name, CACHE) for name in releases})
+    assert tagged("0.19.2") == "0.19.0" and tagged("0.16.1") == "0.16.1"

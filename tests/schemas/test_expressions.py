@@ -1,0 +1,204 @@
+"""Conditions in Megatron-Core's source mean what they mean in Python: each is derived, and run, on a grid of values."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from recompute_lint.schemas.derive import derive
+from recompute_lint.schemas.screen import matches
+
+SOURCE = """
+import enum
+from dataclasses import dataclass
+from typing import List, Optional
+
+NAMES = ("mlp", "moe")
+
+
+@dataclass
+class TransformerConfig:
+    recompute_granularity: Optional[str] = None
+    recompute_modules: Optional[List[str]] = None
+    recompute_num_layers: Optional[int] = None
+    num_layers: int = 0
+    size: Optional[int] = None
+    fp8: bool = False
+
+    def __post_init__(self):
+        if self.recompute_granularity not in (None, "full", "selective"):
+            raise ValueError("x")
+{}
+"""
+
+GRID: dict[str, list[Any]] = {
+    "recompute_granularity": [None, "full", "selective"],
+    "recompute_modules": [None, [], ["mlp"], ["moe"], ["mlp", "moe"], ["moe", "act"]],
+    "recompute_num_layers": [None, 0, 1, 3],
+    "num_layers": [0, 3, 4],
+    "size": [None, 2],
+    "fp8": [False, True],
+}
+
+CONDITIONS = [
+    "self.recompute_granularity",
+    "not self.recompute_granularity",
+    "self.recompute_granularity == 'full'",
+    "'full' == self.recompute_granularity",
+    "self.recompute_granularity != 'full'",
+    "self.recompute_granularity is None",
+    "self.recompute_granularity is not None",
+    "self.recompute_granularity in ('full', 'selective')",
+    "self.recompute_granularity not in ['full', None]",
+    "self.recompute_granularity and self.fp8",
+    "self.recompute_granularity or self.fp8",
+    "not (self.recompute_granularity == 'full' and not self.fp8)",
+    "self.recompute_granularity == 'full' if self.fp8 else self.recompute_granularity == 'selective'",
+    "(self.recompute_granularity or 'full') == 'full'",
+    "(self.recompute_granularity and 'full') == 'full'",
+    "bool(self.recompute_granularity) == self.fp8",
+    "self.recompute_granularity == 'full' and self.fp8 == True",
+    "self.recompute_granularity == 'full' and self.fp8 is False",
+    "isinstance(self.recompute_granularity, str)",
+    "not isinstance(self.recompute_modules, list) and self.fp8",
+    "self.recompute_modules",
+    "not self.recompute_modules",
+    "self.recompute_modules == []",
+    "self.recompute_modules == ['mlp']",
+    "self.recompute_modules != ['mlp', 'moe']",
+    "self.recompute_modules is not None and 'mlp' in self.recompute_modules",
+    "self.recompute_modules is not None and 'mlp' not in self.recompute_modules",
+    "self.recompute_modules and any(name in self.recompute_modules for name in NAMES)",
+    "self.recompute_modules and all(name in self.recompute_modules for name in NAMES)",
+    "self.recompute_modules and set(self.recompute_modules) - set(NAMES)",
+    "self.recompute_modules and set(NAMES) & set(self.recompute_modules)",
+    "self.recompute_num_layers",
+    "self.recompute_num_layers is not None and self.recompute_num_layers > 1",
+    "self.recompute_num_layers is not None and self.recompute_num_layers >= 1",
+    "self.recompute_num_layers is not None and self.recompute_num_layers < 1",
+    "self.recompute_num_layers is not None and self.recompute_num_layers <= 1",
+    "self.recompute_num_layers is not None and 0 < self.recompute_num_layers < 3",
+    "self.recompute_num_layers is not None and not self.recompute_num_layers > 1",
+    "self.recompute_num_layers and self.num_layers % self.recompute_num_layers != 0",
+    "self.recompute_num_layers and self.num_layers % self.recompute_num_layers == 0",
+    "getattr(self, 'recompute_granularity', None) == 'full'",
+    "True and self.recompute_granularity == 'full'",
+    "self.recompute_granularity == 'full' and 1 in (1, 2)",
+    "self.recompute_granularity == 'full' and 'a' not in ('b',)",
+    "self.recompute_granularity in NAMES or self.recompute_modules == list(NAMES)",
+    "self.size is None and self.recompute_granularity == 'full'",
+    "(self.size or 2) == 2 and self.recompute_granularity == 'full'",
+    "self.recompute_granularity == ('full' if self.fp8 else 'selective')",
+]
+
+LEFT = [
+    "self.recompute_modules and len(self.recompute_modules) > 1",
+    "self.recompute_modules and len(self.recompute_modules) == 1",
+    "self.recompute_modules and len(set(self.recompute_modules)) != 2",
+    "self.recompute_modules and any(name in NAMES for name in self.recompute_modules)",
+    "self.recompute_modules and all(name in NAMES for name in self.recompute_modules)",
+    "self.recompute_modules and not all(name == 'mlp' for name in self.recompute_modules)",
+    "self.recompute_modules and any(name not in NAMES for name in self.recompute_modules)",
+    "self.recompute_modules and [name for name in self.recompute_modules if name not in NAMES]",
+    "self.recompute_modules and self.recompute_modules[0] == 'mlp'",
+    "self.recompute_num_layers is not None and self.num_layers == self.recompute_num_layers",
+    "self.recompute_num_layers == 1 and self.num_layers % 2",
+    "self.recompute_num_layers == 1 and self.num_layers % 2 == 0",
+    "hasattr(self, 'recompute_granularity') and self.fp8 and self.recompute_granularity is None",
+]
+
+STATEMENTS = [
+    """
+        kind = self.recompute_granularity
+        if kind == 'full':
+            raise ValueError('y')""",
+    """
+        kind = 'full'
+        if self.fp8:
+            kind = 'selective'
+        if self.recompute_granularity == kind:
+            raise ValueError('y')""",
+    """
+        if self.recompute_granularity is None:
+            pass
+        elif self.fp8:
+            raise ValueError('y')
+        else:
+            assert self.num_layers""",
+    """
+        assert self.recompute_granularity != 'full' or self.fp8, 'y'""",
+    """
+        if self.recompute_modules is None:
+            self.recompute_modules = ['mlp']
+        if 'mlp' in self.recompute_modules:
+            raise ValueError('y')""",
+    """
+        for name in self.recompute_modules or []:
+            if name not in NAMES:
+                raise ValueError('y')""",
+    """
+        for name in NAMES:
+            if name in (self.recompute_modules or []):
+                raise ValueError('y')""",
+    """
+        if self.recompute_granularity == 'full':
+            self.fp8 = True
+        if self.fp8:
+            assert not self.recompute_granularity""",
+    """
+        self.recompute_granularity = self.recompute_granularity or 'full'
+        if self.recompute_granularity == 'full' and self.fp8:
+            raise ValueError('y')""",
+]
+
+
+def configurations():
+    for values in itertools.product(*GRID.values()):
+        yield dict(zip(GRID, values, strict=True))
+
+
+def raises(code: Any, config: dict[str, Any]) -> bool:
+    """Whether ``__post_init__`` raises in Python."""
+    names = {name: list(value) if isinstance(value, list) else value for name, value in config.items()}
+    try:
+        code(SimpleNamespace(**names))
+    except (ValueError, AssertionError):
+        return True
+    return False
+
+
+def derived(statement: str, folder: Path) -> tuple[str, dict[str, Any]]:
+    """The source with a statement, and its contract."""
+    transformer = folder / "megatron" / "core" / "transformer"
+    transformer.mkdir(parents=True)
+    source = SOURCE.format(statement.lstrip("\n"))
+    (transformer / "transformer_config.py").write_text(source)
+    return source, derive(folder, "1.0")
+
+
+def branch_of(condition: str) -> str:
+    return f"        if {condition}:\n            raise ValueError('y')"
+
+
+@pytest.mark.parametrize("statement", [*map(branch_of, CONDITIONS), *STATEMENTS])
+def test_a_condition_rejects_what_it_rejects_in_python(statement: str, tmp_path) -> None:
+    source, contract = derived(statement, tmp_path)
+    assert contract["x-untranslated"] == []
+    namespace: dict[str, Any] = {}
+    exec(source, namespace)
+    code = namespace["TransformerConfig"].__post_init__
+    for config in configurations():
+        rejected = any(matches(branch["not"], config) for branch in contract["allOf"])
+        assert rejected == raises(code, config), config
+
+
+@pytest.mark.parametrize("condition", LEFT)
+def test_what_cannot_be_said_in_a_schema_is_said_to_be_left(condition: str, tmp_path) -> None:
+    _, contract = derived(branch_of(condition), tmp_path)
+    (left,) = contract["x-untranslated"]
+    assert left["line"] == 22
+    assert left["text"].replace("((", "(").replace("))", ")") == condition.replace("self.", "").replace("))", ")")

@@ -1,0 +1,110 @@
+"""The playground: its bundle is enough to lint without compiled packages, and the page does so in a browser."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import threading
+import zipfile
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from tools.playground import make
+
+RECIPE = (
+    "defaults: base.yaml\npolicy:\n  megatron_cfg:\n    activation_checkpointing: true\n"
+    "    recompute_granularity: selective\n    recompute_modules: [layernorm, moe_atc]\n    x: ${mul:2,3}\n"
+)
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    """The bundle, unpacked."""
+    folder = tmp_path_factory.mktemp("bundle")
+    make.bundle(folder / "bundle.zip")
+    zipfile.ZipFile(folder / "bundle.zip").extractall(folder / "unpacked")
+    return folder / "unpacked"
+
+
+def run(bundle, code: str) -> str:
+    """Run Python with nothing but the standard library and the bundle."""
+    program = f"import sys; sys.path.insert(0, {str(bundle)!r}); from playground_lint import fix, lint; print({code})"
+    command = [sys.executable, "-I", "-S", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=bundle, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_nothing_in_it_is_compiled(bundle):
+    assert not [path for path in bundle.rglob("*") if path.suffix in (".so", ".pyd", ".pyc")]
+
+
+def test_a_recipe_is_linted_and_fixed(bundle):
+    said = run(bundle, f"lint({RECIPE!r}, 'recipe.yaml', '0.16.1')")
+    assert 'recipe.yaml:6:36: error[RCL106] "moe_atc" is not a recompute module of megatron-core 0.16.1' in said
+    assert "Found 1 error in 1 file" in said  # and the parent, which cannot be here, is not missed
+    assert run(bundle, f"fix({RECIPE!r}, 'recipe.yaml', '0.16.1')").strip() == RECIPE.replace("atc", "act").strip()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "code"),
+    [
+        ("a.sh", "python pretrain_gpt.py --recompute-granularity full\n", "RCL103"),
+        ("a.py", "x = cfg.get('recompute_granularity', 'full')\n", "RCL301"),
+    ],
+)
+def test_scripts_and_python(bundle, name, text, code):
+    assert f"error[{code}]" in run(bundle, f"lint({text!r}, {name!r}, '')")
+    assert run(bundle, f"fix({text!r}, {name!r}, '')").strip() == text.strip()
+
+
+def test_the_substitute_for_rpds_changes_nothing_that_it_is_asked_to_change():
+    from tools.playground.rpds import HashTrieMap, HashTrieSet, List
+
+    one = HashTrieMap.convert({"a": 1})
+    assert one.insert("b", 2) == {"a": 1, "b": 2} and one.update({"c": 3}) == {"a": 1, "c": 3} and one == {"a": 1}
+    assert one.remove("a") == {} and one.discard("z") is one and HashTrieMap.convert(one) is one
+    two = HashTrieSet([1])
+    assert two.insert(2) == {1, 2} and two.update([3]) == {1, 3} and two.discard(1) == set() and two == {1}
+    three = List(["x"])
+    assert three.push_front("y") == ("y", "x") and three.push_front("y").rest == three and three.first == "x"
+
+
+@pytest.mark.skipif(not (shutil.which("chromium") and shutil.which("npm")), reason="needs chromium and npm")
+def test_the_page_in_a_browser(tmp_path):
+    """Real Chromium, to which nothing but this machine answers."""
+    try:
+        make.write(tmp_path)
+    except subprocess.CalledProcessError:
+        pytest.skip("npm cannot get Pyodide")
+    text = (tmp_path / "playground.md").read_text(encoding="utf-8").replace('src="', 'src="playground/')
+    (tmp_path / "index.html").write_text(text, encoding="utf-8")
+    served: list[str] = []
+
+    class Handler(SimpleHTTPRequestHandler):
+        extensions_map = {**SimpleHTTPRequestHandler.extensions_map, ".mjs": "text/javascript"}  # noqa: RUF012
+
+        def log_message(self, *words: object) -> None:
+            served.append(self.path)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(tmp_path)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    command = [
+        "chromium",
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--virtual-time-budget=60000",
+        "--dump-dom",
+    ]
+    only_here = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+    address = f"http://127.0.0.1:{server.server_port}/index.html"
+    try:
+        done = subprocess.run([*command, only_here, address], capture_output=True, text=True, timeout=180)
+    finally:
+        server.shutdown()
+    assert 'error[RCL106] "moe_atc" is not a recompute module' in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
+    assert "/playground/bundle.zip" in served

@@ -1,0 +1,52 @@
+"""The site: every rule, module and release has a page, and a link that leads nowhere fails the build."""
+
+from __future__ import annotations
+
+import pytest
+
+from recompute_lint import published
+from recompute_lint.lint_rules.registry import RULES
+from recompute_lint.schemas import meanings, store
+from tools import make_site
+
+pytest.importorskip("material")
+
+
+@pytest.fixture
+def build(tmp_path, monkeypatch):
+    monkeypatch.setattr(make_site, "SITE", tmp_path / "site")
+    return lambda *options: make_site.main(list(options))
+
+
+def test_it_is_built_with_a_page_for_each(build, tmp_path):
+    assert build() == 0
+    html = tmp_path / "site/html"
+    for code in RULES:
+        assert (html / "rules" / code.lower() / "index.html").is_file()
+    for name in meanings.names():
+        assert (html / "modules" / name / "index.html").is_file()
+    for release in store.newest_of_each_series(store.releases()):
+        assert (html / "contracts" / release / "index.html").is_file()
+    page = (html / "rules/rcl106/index.html").read_text(encoding="utf-8")
+    assert "Such checks exist since 0.12.0" in page and "core_attn" in page
+
+
+def test_a_link_that_leads_nowhere_fails_it(build, tmp_path, monkeypatch):
+    linked = make_site._linked
+
+    def with_a_dead_link(page, docs):
+        return linked(page, docs) + ("\n[gone](#nowhere)\n" if page.name == "how.md" else "")
+
+    monkeypatch.setattr(make_site, "_linked", with_a_dead_link)
+    assert build() == 1
+
+
+def test_links_to_files_of_the_repository(build, tmp_path, monkeypatch):
+    build("--no-build")
+    page = (tmp_path / "site/docs/index.md").read_text(encoding="utf-8")
+    assert "[docs/contract.md](contract.md)" in page
+    assert "is an action as well (action.yml)" in page  # without an address there is nothing to link to
+    monkeypatch.setattr(published, "REPOSITORY", "https://example.org/ours")
+    build("--no-build")
+    page = (tmp_path / "site/docs/index.md").read_text(encoding="utf-8")
+    assert "[action.yml](https://example.org/ours/blob/main/action.yml)" in page

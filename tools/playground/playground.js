@@ -1,0 +1,34 @@
+// Loads Pyodide and the linter from beside this file, and lints what is typed once there is a pause.
+const here = new URL(".", import.meta.url);
+const [text, name, mcore, report, fix] = ["text", "name", "mcore", "report", "fix"].map((id) => document.getElementById(id));
+
+async function load() {
+  const { loadPyodide } = await import(new URL("pyodide/pyodide.mjs", here));
+  const python = await loadPyodide({ indexURL: new URL("pyodide/", here).href });
+  const bundle = await fetch(new URL("bundle.zip", here));
+  if (!bundle.ok) throw new Error(`bundle.zip: ${bundle.status}`);
+  python.unpackArchive(await bundle.arrayBuffer(), "zip", { extractDir: "/bundle" });
+  return python.runPython("import sys; sys.path.insert(0, '/bundle'); import playground_lint; playground_lint");
+}
+
+try {
+  const linter = await load();
+  const lint = () => {
+    report.textContent = linter.lint(text.value, name.value || "recipe.yaml", mcore.value);
+  };
+  let waiting;
+  for (const field of [text, name, mcore]) {
+    field.addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(lint, 150);
+    });
+  }
+  fix.addEventListener("click", () => {
+    text.value = linter.fix(text.value, name.value || "recipe.yaml", mcore.value);
+    lint();
+  });
+  fix.disabled = false;
+  lint();
+} catch (error) {
+  report.textContent = `The linter could not be loaded: ${error.message}`;
+}
