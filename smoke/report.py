@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from typing import Any
 
 from . import sizes, smoke
@@ -141,12 +142,28 @@ def _site_text(result: smoke.SiteResult) -> str:
             f"  loss {measured['loss_off']:.6f} / {measured['loss_on']:.6f}; gradients differ by at most "
             f"{measured['gradient_error']:.1e} of their norm (tolerance {measured['gradient_tolerance']:g})"
         )
+    unread = [name for name in measured.get("unread", ()) if relevant(name)]
+    if unread:
+        lines.append(f"  no field of this release's TransformerConfig: {', '.join(unread)}")
     if result.plan:
+        if result.plan.guessed:
+            lines.append("  the model is a guess: --model PATH of its config.json, or --facts, gives its sizes")
         lines += [f"  assumed: {line}" for line in result.plan.assumed]
         lines += [f"  reduced: {line}" for line in result.plan.reduced]
     if result.environment.get("settings_off"):
         lines.append(f"  off on this device: {', '.join(result.environment['settings_off'])}")
     return "\n".join(lines)
+
+
+#: Parts of names that have to do with what is run; data, logging and schedules are other business.
+_TELLING = re.compile(
+    "recompute|checkpoint_act|activations_check|fp8|fp4|swiglu|_norm|moe_|experts?_|attention|offload|mtp_|lora_rank"
+)
+
+
+def relevant(name: str) -> bool:
+    """Whether a key that nothing reads is worth a word."""
+    return _TELLING.search(name) is not None
 
 
 def _environment_text(environment: dict[str, Any]) -> str:

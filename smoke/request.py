@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .kinds import Kind
+
 #: The site ran, agreed, and saved memory.
 PASS = "pass"
 #: Megatron-Core (or torch) raised.
@@ -35,12 +37,14 @@ class SmokeSite:
         facts: what is known of the model from elsewhere (``--facts``); fills what ``settings`` lacks.
         is_open: the rest of the configuration comes from elsewhere (a checkpoint), so an absent field is unknown and
             not MCore's default.
+        kind: of model, as far as its name tells; counts where the site is open.
     """
 
     label: str
     settings: dict[str, object]
     facts: dict[str, object] = field(default_factory=dict)
     is_open: bool = False
+    kind: Kind | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from ..schemas.names import FIELDS
 from ..sources import facts as model_facts
 from ..sources.errors import UsageError, shown
 from ..sources.keys import FRAMEWORK_FLAGS
+from . import kinds
 from .request import SmokeOptions, SmokeSite
 
 #: What a run needs beside ``TransformerConfig``.
@@ -141,7 +143,7 @@ def plan(site: SmokeSite, options: SmokeOptions, ranks: int = 1) -> Plan:
     for name, value in options.sizes.items():
         (run if name in RUN_SIZES else settings)[name] = value
     _check_sizes(settings, run)
-    guessed = any(line.partition("=")[0] in MODEL_SIZES for line in assumed)
+    guessed = any(re.search(rf"\b{name}=", line) for line in assumed for name in (*MODEL_SIZES, "num_layers"))
     return Plan(settings, run, real, assumed, reduced, needs_ranks, guessed)
 
 
@@ -167,6 +169,14 @@ def complete(site: SmokeSite, options: SmokeOptions) -> tuple[dict[str, object],
         for module in _selected(real):
             for name, value in _MODULE_NEEDS.get(module, {}).items():
                 assume(name, value, f"{module} needs it, and nothing says what model this is")
+    if is_open:
+        for kind in (site.kind, kinds.of_keys(real)):
+            if kind is None:
+                continue
+            if kind.unbuilt:
+                raise UsageError(f"{kind.why}, which has layers of {kind.unbuilt} that smoke does not build")
+            for name, value in kind.settings.items():
+                assume(name, value, f"{kind.why}, and its sizes are not known")
     if is_open:
         for name, value in _USUAL_OPEN.items():
             assume(name, value, "as in most decoders with a Hugging Face checkpoint")

@@ -62,7 +62,7 @@ def run_sites(sites: list[SmokeSite], options: SmokeOptions) -> list[SiteResult]
     done: dict[str, SiteResult] = {}
     results = []
     for number, site in enumerate(sites, 1):
-        key = json.dumps([site.settings, site.facts, site.is_open], sort_keys=True, default=str)
+        key = json.dumps([site.settings, site.facts, site.is_open, site.kind], sort_keys=True, default=str)
         if key not in done:
             prefix = f"[{number}/{len(sites)}] {site.label}"
             done[key] = _run_site(site, options, mcore, prefix)

@@ -101,9 +101,27 @@ def sites(namespace: argparse.Namespace) -> list[SmokeSite]:
 
 
 def _site(site: Site) -> SmokeSite:
-    known = {name: value for name, value in site.effective.items() if value is not UNKNOWN}
+    """What the site says, by names of fields: what reaches Megatron-Core, and what else is written there."""
+    from ...smoke import kinds
+    from ...smoke.advise.recipe import named
+
+    dropped = {finding.involved[0].name for finding in site.ignored}
+    written = {
+        name: setting.value
+        for name, setting in site.settings.items()
+        if name not in dropped and isinstance(setting.value, (str, int, float, list))
+    }
+    known = named({name: value for name, value in {**written, **site.effective}.items() if value is not UNKNOWN})
     label = f"{site.file}:{site.anchor.line}" + (f" {site.path}" if site.path else "")
-    return SmokeSite(label, known, {}, not site.closed)
+    return SmokeSite(label, known, {}, not site.closed, kinds.of_name(_text(site.file)))
+
+
+def _text(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            return stream.read()
+    except OSError:
+        return ""
 
 
 def _pairs(statements: list[str] | None, option: str) -> dict[str, Any]:

@@ -142,7 +142,7 @@ def recipe_of(given: dict[str, Any], imbalance: float = 1.0) -> Recipe:
     Raises:
         UsageError: a size is missing, parallel sizes do not fit together, or the model has layers of Mamba.
     """
-    values = _named(given)
+    values = named(given)
     for name in ("hybrid_layer_pattern", "hybrid_override_pattern"):
         if values.get(name):
             raise UsageError(f"{name}: layers of Mamba cannot be predicted")
@@ -192,7 +192,7 @@ def recipe_of(given: dict[str, Any], imbalance: float = 1.0) -> Recipe:
 _PARALLEL = ("tensor_model", "context", "pipeline_model", "expert_model", "expert_tensor")
 
 
-def _named(given: dict[str, Any]) -> dict[str, Any]:
+def named(given: dict[str, Any]) -> dict[str, Any]:
     """The configuration by the names of fields."""
     values: dict[str, Any] = {}
     for name, value in given.items():

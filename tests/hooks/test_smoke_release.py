@@ -50,3 +50,9 @@ def test_another_release_is_refused(command, name, files, said):
 def test_the_release_that_is_named_runs(command, files):
     result = command("smoke", "a.yaml", files={".git/HEAD": "", "a.yaml": RECIPE, **files})
     assert (result.code, result.err) == (3, "")  # nothing was to be run
+
+
+def test_a_commit_without_a_recipe_passes_the_hook(command):
+    files = {".git/HEAD": "", "no.yaml": "a: 1\n"}
+    assert command("smoke", "no.yaml", files=files).code == 3
+    assert command("smoke", "--allow-not-run", "no.yaml", files=files).code == 0

@@ -110,10 +110,7 @@ def test_a_walk_in_steps_that_lead_nowhere_is_stopped(step, options):
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        (
-            {**DENSE, **full(), "cuda_graph_impl": "local", "cuda_graph_scope": ["attn"]},
-            "AssertionError: full recompute",
-        ),
+        ({**DENSE, **full(), "cuda_graph_impl": "local", "cuda_graph_scope": ["attn"]}, "AssertionError: full "),
         ({**DENSE, **full(), "cpu_offloading": True}, "ValueError: CPU offloading does not work when"),
         (
             {**MOE, **GROUPED, **selective("moe_act"), "fp8": "hybrid", "fp8_recipe": "delayed"},
@@ -220,6 +217,23 @@ def test_json_has_a_verdict_per_site_and_equal_sites_share_a_run(options, capsys
         ("c.yaml:2", "not-run"),
     ]
     assert document["sites"][0]["seconds"] == document["sites"][1]["seconds"]
+
+
+def test_what_no_field_reads_is_said_and_flags_reach_the_model(options, command, monkeypatch, installed_core):
+    options()
+    recipe = (
+        "MODEL_ARGS:\n  --num-layers: 2\n  --hidden-size: 64\n  --num-attention-heads: 4\n  --swiglu: true\n"
+        "  --disable-bias-linear: true\n  --recompute-granularity: selective\n  --recompute-modules: '[mlp]'\n"
+        "  --recompute-module: '[mlp]'\n"
+    )
+    result = command(
+        "smoke", "--isolated", "--mcore", str(installed_core.parents[1]), "--device", "cpu", "--output-format", "json",
+        "a.yaml", files={"a.yaml": recipe},
+    )  # fmt: skip
+    (found,) = json.loads(result.out)["sites"]
+    assert found["verdict"] == "pass", found["reason"]
+    assert found["settings"]["gated_linear_unit"] is True
+    assert "recompute_module" in found["measured"]["unread"]
 
 
 def test_torchrun_runs_on_two_ranks(options, tmp_path):
