@@ -35,7 +35,7 @@ _STAGES = (12, 60, 300)
 _MEMORY = 6 << 30
 
 #: How much longer the clock may run than the processor time that is allowed: the machine may be busy.
-_PATIENCE = 15
+_PATIENCE = 40
 
 #: What each process that runs in a copy loads first: the package is mapped from the copy's folders.
 _SITE = """
