@@ -73,6 +73,7 @@ def pretend(gpu: Gpu) -> None:
     torch.set_rng_state = lambda new: None  # type: ignore[assignment]
     tensor: Any = torch.Tensor
     tensor.is_cuda = property(lambda self: True)
+    tensor.record_stream = lambda self, stream: None
     # Two storages are told apart by their addresses (get_qkv_layout), which fake ones don't have.
     torch.UntypedStorage.data_ptr = lambda self: self._cdata  # type: ignore[method-assign]
     tensor.data_ptr = lambda self: self.untyped_storage()._cdata + self.storage_offset() * self.element_size()
