@@ -103,7 +103,9 @@ _SPECIAL = frozenset("@*#?$!-0123456789")
 _LISTED = re.compile(r"\s+in[ \t]+((?:[^;\n$`()&|<>*?\[{#]|\$')+?)[ \t]*(?=[;\n])")
 
 #: Commands that tell something by whether they succeed; others do, or the script is at its end.
-_TESTS = frozenset({"[", "[[", "test", "false", "grep", "egrep", "command", "which", "hash", "type"})
+#: Commands that compare what stands in variables.
+COMPARING = frozenset({"[", "[[", "test"})
+_TESTS = frozenset({*COMPARING, "false", "grep", "egrep", "command", "which", "hash", "type"})
 #: What an assignment before it stays behind for.
 _KEEPING = frozenset({".", "eval", "export", "source"})
 _LOCAL = frozenset({"declare", "local", "typeset"})
@@ -174,6 +176,8 @@ class Parser:
         self.events = events
         self.heredoc = heredoc
         self.branch: list[tuple[int, int]] = []
+        #: What each ``case`` looks at, by its node.
+        self.subjects: dict[int, Word] = {}
         self.nodes: list[tuple[str, int]] = []
         self.functions: list[str] = []
         #: Where the lists of commands that only some run began, each with its last operator.
@@ -514,6 +518,9 @@ class Parser:
         if operator == "||" or tests:
             self.branch.append((self.at, 0))
             self.lists.append((operator, depth, self.at))
+            before = self.events[-1] if self.events else None
+            if operator == "&&" and isinstance(before, Simple) and literal(before.words[0]) in COMPARING:
+                self.events.append(before._replace(branch=tuple(self.branch)))  # it holds where the branch is taken
 
     def _end_lists(self, *, all_of_them: bool = False) -> None:
         """The lists of commands that began at this depth, or all, are at their end."""
@@ -652,8 +659,11 @@ class Parser:
         elif word == "fi":
             self._end("if")
         elif word == "case":
+            self._blank()
+            subject = self.word()
             self._to_word("in")
             self._open("case", -1)
+            self.subjects[self.branch[-1][0]] = subject
         elif word == "esac":
             self._end("case")
         elif word in ("for", "select"):
@@ -686,6 +696,12 @@ class Parser:
         newline = self.text.find("\n", self.at, self.stop)
         if end < 0 or 0 <= newline < end:
             return False
+        subject = self.subjects.get(self.branch[-1][0]) if self.branch else None
+        if subject:
+            pattern = self.text[self.at : end].strip().lstrip("(").replace('"', "").replace("'", "")
+            words = ((Piece("[", self.at, self.at),), subject, (Piece("=", self.at, self.at),))
+            made = (*words, (Piece(pattern, self.at, end),))
+            self.events.append(Simple(made, tuple(self.branch), self._function, self.at, end, self.heredoc))
         self.at = end + 1
         self.nodes[-1] = ("case", 1)
         return True

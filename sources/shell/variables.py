@@ -172,6 +172,25 @@ class ShellState:
                 unknown = Field((Piece(None, event.start, event.end, name),))
                 self.values[name] = _Value((unknown,), value.array)
 
+    def assume(self, event: Simple) -> None:
+        """Where a branch is followed whose test fails with what its variables hold, they hold something else there.
+
+        That is how a script asks for what its caller may give: ``: ${KIND:=selective}``, ``if [ "$KIND" = full ]``.
+        """
+        if self.takes(event.branch) is not True or self._succeeds(event) is not False:
+            return
+        for name in set(names(event.words)) & self.values.keys():
+            unknown = Field((Piece(None, event.start, event.end, name),))
+            self.values[name] = _Value((unknown,), self.values[name].array)
+
+    def _succeeds(self, event: Simple) -> bool | None:
+        """Whether a test succeeds; None where it has anything but one comparison of texts that are known."""
+        words = [Field(tuple(self._text(word))).shape for word in event.words[1:]]
+        words = words[:-1] if words[-1:] in (["]"], ["]]"]) else words
+        if len(words) != 3 or words[1] not in ("=", "==", "!=") or any("\0" in word or "*" in word for word in words):
+            return None
+        return (words[0] in words[2].replace(" ", "").split("|")) is (words[1] != "!=")
+
     def _look_up(self, part: Variable, depth: int) -> tuple[Field, ...]:
         """The fields that a variable stands for; its default where nothing assigns it."""
         value = self.values.get(part.name) if part.name and depth < _MAX_DEPTH else None

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ..model import TooMuch
 from .sourced import Script
-from .syntax import MAX_WORDS, Assign, Event, Piece, Simple, literal
+from .syntax import COMPARING, MAX_WORDS, Assign, Event, Piece, Simple, literal
 from .variables import MAX_STEPS, Field, ShellState, names, split
 
 #: What is followed of one script: branches one by one, and commands.
@@ -103,7 +103,18 @@ def _reaching(events: list[Event], candidates: list[Simple]) -> list[Event]:
         for event in by_name.pop(waiting.pop(), ()):
             wanted.add(id(event))
             waiting.extend(names(event.words))
-    return [event for event in events if id(event) in wanted or _runs_more(event)]
+    given = {event.name for event in events if isinstance(event, Assign) and id(event) in wanted}
+    return [event for event in events if id(event) in wanted or _runs_more(event) or _compares(event, given)]
+
+
+def _compares(event: Event, variables: set[str]) -> bool:
+    """Whether it tests, in a branch, what one of some variables holds."""
+    return (
+        isinstance(event, Simple)
+        and bool(event.branch)
+        and literal(event.words[0]) in COMPARING
+        and not variables.isdisjoint(names(event.words))
+    )
 
 
 def _runs_more(event: Event) -> bool:
@@ -155,7 +166,7 @@ def _run(
         if isinstance(event, Assign):
             state.assign(event)
         elif id(event) not in asked:
-            state.fill(event)
+            (state.assume if literal(event.words[0]) in COMPARING else state.fill)(event)
         elif state.takes(event.branch):
             _note(event, state, branch, interesting, found, index)
 
