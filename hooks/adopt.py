@@ -168,6 +168,9 @@ def _job(root: str, origin: Origin) -> Plan:
     folder = os.path.join(root, ".github", "workflows")
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     for name in names:
+        # GitHub reads nothing else there; other programs keep folders and settings beside the workflows
+        if not name.endswith((".yml", ".yaml")) or not os.path.isfile(os.path.join(folder, name)):
+            continue
         if b"recompute-lint" in (_content(root, os.path.join(".github", "workflows", name)) or b""):
             return Plan([], [f".github/workflows/{name} runs recompute-lint already."])
     return Plan([Change(_WORKFLOW, None, _GITHUB_JOB.replace("PACKAGE", package).encode())], [])

@@ -63,7 +63,7 @@ def invalid(path: str, text: str, kind: str) -> Iterator[Finding]:
         if unknown and is_comment(comment.line, comment.start):
             yield from rule.of_codes(path, lines[comment.line - 1], comment, unknown)
     for comment in suppressions.unended:
-        if is_comment(comment.line, comment.start):
+        if all(map(is_known, comment.codes)) and is_comment(comment.line, comment.start):
             yield rule.of_block(path, comment)
     for number, line in enumerate(lines, 1):
         match = _DIRECTIVE.search(line) if "recompute-lint:" in line else None

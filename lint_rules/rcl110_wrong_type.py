@@ -87,7 +87,21 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
             what = _mismatch(setting.value, type_)
             if what:
                 source = contract.source_of(name) or parser.source_of(name) or site.source
-                yield _finding(setting, what, type_, f"declared as {_article(type_)}: {source}" if source else "")
+                found = _finding(setting, what, type_, f"declared as {_article(type_)}: {source}" if source else "")
+                yield _quoted(found, setting) if _is_literal(site, setting) else found
+
+
+def _is_literal(site: Site, setting: Setting) -> bool:
+    """Whether a list has to be written as Python has it, with quotes that the shell leaves: in Primus's commands."""
+    return site.dialect == "primus" and isinstance(setting.value, str) and not site.file.endswith((".yaml", ".yml"))
+
+
+def _quoted(found: Finding, setting: Setting) -> Finding:
+    names = re.findall(r"[^\s,\[\]'\"]+", setting.value)
+    if not found.help.startswith("write [") or not names:
+        return found
+    listed = ", ".join(f"'{name}'" for name in names)
+    return found._replace(fix=None, help=f'write "[{listed}]", quotes included')
 
 
 def _finding(setting: Setting, what: str, type_: str, note: str) -> Finding:

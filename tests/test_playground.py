@@ -61,6 +61,11 @@ def test_scripts_and_python(bundle, name, text, code):
     assert run(bundle, f"fix({text!r}, {name!r}, '')").strip() == text.strip()
 
 
+def test_python_that_cannot_be_parsed_is_said_to_be_so(bundle):
+    said = run(bundle, "lint('def f(cfg:\\n    recompute_granularity = 1\\n', 'a.py', '')")
+    assert "a.py:1:6: error[RCL905] not valid Python: '(' was never closed" in said
+
+
 def test_the_substitute_for_rpds_changes_nothing_that_it_is_asked_to_change():
     from tools.playground.rpds import HashTrieMap, HashTrieSet, List
 

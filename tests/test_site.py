@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import unescape
+
 import pytest
 
 from recompute_lint import published
@@ -28,7 +30,11 @@ def test_it_is_built_with_a_page_for_each(build, tmp_path):
     for release in store.newest_of_each_series(store.releases()):
         assert (html / "contracts" / release / "index.html").is_file()
     page = (html / "rules/rcl106/index.html").read_text(encoding="utf-8")
-    assert "Such checks exist since 0.12.0" in page and "core_attn" in page
+    assert "Such checks exist since" in page and "recompute-lint contract show" in page
+    page = (html / "contracts/0.12.3/index.html").read_text(encoding="utf-8")
+    allowed = "{'core_attn', 'moe_act', 'layernorm', 'mla_up_proj', 'mlp', 'moe'}"
+    # once in the table, and once in what changed
+    assert unescape(page).count(f"set(recompute_modules) - {allowed}</code>") == 2
 
 
 def test_a_link_that_leads_nowhere_fails_it(build, tmp_path, monkeypatch):

@@ -31,6 +31,9 @@ _CACHE = os.path.expanduser("~/.cache/recompute-lint")
 _VOCABULARY = 50257
 
 
+#: The width of DeepSeek-V3: an entry that says so and nothing of dense layers has the public model's.
+_DEEPSEEK_V3 = 7168
+
 #: What a functional test of Megatron-LM is named after, and its model_config.yaml sets, where an entry doesn't have it.
 _NAMED: dict[str, dict[str, Any]] = {
     "defer_embedding_wgrad_compute": {"defer_embedding_wgrad_compute": True, "wgrad_deferral_limit": 2},
@@ -164,6 +167,11 @@ def config_of(entry: dict[str, Any], configs: str | None = None) -> dict[str, An
         if name in entry.get("source", ""):
             written = {**flags, **written}
     config = {**{name: value for name, value in written.items() if name not in own}, **own}
+    if config.get("moe_layer_freq") == -1:
+        config["moe_layer_freq"] = 1  # MindSpeed-LLM's word for every layer
+    if config.get("hidden_size") == _DEEPSEEK_V3 and "moe_layer_freq" in " ".join(entry.get("missing") or []):
+        # Its first three layers are dense (config.json, first_k_dense_replace).
+        config["moe_layer_freq"] = [0] * 3 + [1] * (config["num_layers"] - 3)
     config.setdefault("vocab_size", _VOCABULARY)
     config["world_size"] = config.get("world_size") or 8
     if not any(config.get(name) for name in ("bf16", "fp16", "params_dtype")) and "functional_tests" not in str(entry):

@@ -7,6 +7,7 @@ no address (``recompute_lint/published.py``). Any other link that leads nowhere 
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -142,7 +143,7 @@ def _contract(one: Contract, old: Contract | None) -> str:
         for name in one.recompute
     ]
     guards = [
-        f"| [{code}](../rules/{code.lower()}.md) | {_cell(guard.condition)} | {_source(one, guard.source)} |"
+        f"| [{code}](../rules/{code.lower()}.md) | {_code(guard.condition)} | {_source(one, guard.source)} |"
         for guard in one.guards
         for code in [find(guard.rule).code]
     ]
@@ -157,7 +158,7 @@ def _contract(one: Contract, old: Contract | None) -> str:
         parts.append(f"## Since {old.version}")
         sections = compare(old, one)
         for title, rows in sections:
-            parts += [f"### {title}", "\n".join(f"* {_inline(row)}" for row in rows)]
+            parts += [f"### {title}", "\n".join(f"* {_change(row)}" for row in rows)]
         if not sections:
             parts.append("Nothing about recomputation changed.")
     return "\n\n".join(parts) + "\n"
@@ -171,6 +172,21 @@ def _source(one: Contract, source: str) -> str:
 
 def _cell(text: str) -> str:
     return re.sub(r"``([^`]*)``", r"`\1`", text).replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+
+
+def _code(text: str) -> str:
+    """A condition as code: a list of attributes is what ``{...}`` at the end of a cell would be otherwise."""
+    escaped = html.escape(" ".join(text.split()), quote=False)
+    return "<code>" + re.sub(r"[|{}*_\[\]`\\]", lambda match: f"&#{ord(match[0])};", escaped) + "</code>"
+
+
+def _change(row: str) -> str:
+    """A row of ``contract diff``: a name, or a rule with its condition and below it Megatron-Core's message."""
+    head, _, message = row.partition("\n")
+    name, colon, condition = head.partition(": ")
+    if not message or not colon:
+        return _inline(row)
+    return f"{name}: {_code(condition)}<br>{_inline(message)}"
 
 
 def _inline(text: str) -> str:

@@ -35,7 +35,7 @@ _STAGES = (12, 60, 300)
 _MEMORY = 6 << 30
 
 #: How much longer the clock may run than the processor time that is allowed: the machine may be busy.
-_PATIENCE = 6
+_PATIENCE = 40
 
 #: What each process that runs in a copy loads first: the package is mapped from the copy's folders.
 _SITE = """
@@ -106,7 +106,8 @@ class Runner:
             seconds: the processor time that they may take together.
 
         Returns:
-            ``killed by`` and the test that failed, ``timeout`` or ``survived``.
+            ``killed by`` and the test that failed; ``timeout`` where they take more than that; ``unfinished`` where the
+            clock ran out before; or ``survived``.
         """
         file = self._copy / mutant.file
         source, times = file.read_bytes(), file.stat()
@@ -193,8 +194,10 @@ def _judged(tests: list[str], seconds: float) -> str:
     _, status = os.waitpid(child, 0)
     if said:
         return said
+    if not ready:
+        return "unfinished"
     ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-    return "timeout" if not ready or ended in (signal.SIGXCPU, signal.SIGKILL) else "killed by its end"
+    return "timeout" if ended in (signal.SIGXCPU, signal.SIGKILL) else "killed by its end"
 
 
 def serve() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.util
+import sys
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -57,10 +58,13 @@ def pretend(gpu: Gpu) -> None:
     cuda.get_device_name = lambda device=None: gpu.name
     cuda.is_bf16_supported = lambda *args, **kwargs: True
     cuda.set_device = lambda device: None
+    cuda.device = lambda device: contextlib.nullcontext()
     cuda.default_stream = cuda.current_stream
     cuda.mem_get_info = lambda device=None: (gpu.memory, gpu.memory)
     cuda.memory_allocated = cuda.max_memory_allocated = lambda device=None: 0
     cuda.empty_cache = lambda: None
+    for name in ("range_push", "range_pop", "mark"):
+        setattr(cuda.nvtx, name, lambda *args: None)
     # Its states are host memory, and dropout needs none of them where nothing is computed.
     state = torch.zeros(16, dtype=torch.uint8)
     cuda.get_rng_state = cuda.random.get_rng_state = lambda device="cpu": state
@@ -69,6 +73,7 @@ def pretend(gpu: Gpu) -> None:
     torch.set_rng_state = lambda new: None  # type: ignore[assignment]
     tensor: Any = torch.Tensor
     tensor.is_cuda = property(lambda self: True)
+    tensor.record_stream = lambda self, stream: None
     # Two storages are told apart by their addresses (get_qkv_layout), which fake ones don't have.
     torch.UntypedStorage.data_ptr = lambda self: self._cdata  # type: ignore[method-assign]
     tensor.data_ptr = lambda self: self.untyped_storage()._cdata + self.storage_offset() * self.element_size()
@@ -96,6 +101,10 @@ def settle_transformer_engine() -> None:
     distributed = importlib.import_module("transformer_engine.pytorch.distributed")
     distributed.__dict__["_get_cuda_rng_state"] = lambda *args, **kwargs: torch.get_rng_state()
     distributed.__dict__["_set_cuda_rng_state"] = lambda *args, **kwargs: None
+    for name, module in list(sys.modules.items()):
+        # torch.device("cuda", index) is no function that a mode sees.
+        if name.startswith("transformer_engine.pytorch") and hasattr(module, "canonicalize_device"):
+            module.__dict__["canonicalize_device"] = lambda device: torch.device("cpu")
     # Gathers that are sent as one have no rule for fake tensors; one by one they fill the same tensors.
     torch.distributed.__dict__["_coalescing_manager"] = _one_by_one
 

@@ -78,6 +78,10 @@ def config(settings: dict[str, Any]) -> tuple[Any, list[str]]:
     if known.get("attention_backend") == "flash":
         # FlashAttention is another package; cuDNN's kernels keep the same tensors.
         fields["attention_backend"] = "fused"
+    rope = importlib.import_module("megatron.core.models.common.embeddings.rope_utils")
+    if getattr(rope, "fused_apply_rotary_pos_emb", True) is None:
+        # Releases up to 0.12 look for it where Transformer Engine has it no more from 2.3 on.
+        fields["apply_rope_fusion"] = False
     if known.get("transformer_impl") == "local":
         # Apex's persistent kernel keeps what torch's norm keeps: the input, the mean and the deviation of each row.
         fields["persist_layer_norm"] = False

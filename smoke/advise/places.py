@@ -56,11 +56,12 @@ def transformer_engine(wanted: str | None, mcore: Place | None = None) -> Place:
 
 
 def _accepted(newest: Place, mcore: Place) -> Place:
-    """The newest release that is kept here and that a Megatron-Core accepts; the oldest where it accepts none."""
+    """The newest release that is kept here and that a Megatron-Core accepts; where it accepts none, the nearest."""
     bounds = requirement(mcore)
     there = _releases("transformer-engine")
     fitting = [version for version in there if satisfies(version, bounds)]
-    version = fitting[-1] if fitting else there[0]
+    below = [version for version in there if satisfies(version, ",".join(re.findall(r"<=?[^,]+", bounds)))]
+    version = (fitting or below or there[:1])[-1]
     said = f" ({bounds})" if bounds else ""
     why = f"the newest kept here that megatron-core {mcore.version} accepts{said}"
     if not fitting:

@@ -210,8 +210,8 @@ def named(given: dict[str, Any]) -> dict[str, Any]:
         elif name == "use_flash_attn":
             values.setdefault("attention_backend", "flash" if value else None)
         elif name != "moe_router_load_balancing_type" or value != "sinkhorn":
-            # YAML 1.1 reads 1e-4, without a point, as text.
-            is_number = isinstance(value, str) and re.fullmatch(r"[+-]?\d+(\.\d+)?[eE][+-]?\d+", value)
+            # YAML 1.1 reads 1e-4, without a point, as text; '0.0' is text in quotes.
+            is_number = isinstance(value, str) and re.fullmatch(r"[+-]?\d+(\.\d+([eE][+-]?\d+)?|[eE][+-]?\d+)", value)
             values[_ALIASES.get(name, name)] = float(value) if is_number else value
         else:
             # Sinkhorn's iteration ends when the numbers say so; it runs without gradients and keeps nothing.

@@ -167,6 +167,9 @@ def _footnotes(found: Prediction) -> list[str]:
         "bytes, as torch's allocator counts them; the device needs more: CUDA's context, NCCL's buffers and what the "
         "allocator keeps free."
     ]
+    stepping = [stage.step for stage in found.configured.stages if stage.step > stage.activations]
+    if stepping:
+        lines.append(f"the optimizer's step takes {max(stepping) / _GB:.2f} GB, more than activations: it is the peak")
     if any(note for note in found.notes):
         lines += found.notes
     return lines

@@ -47,6 +47,13 @@ def test_they_are_written(command):
     assert "--write-baseline known.json" in result.out
 
 
+def test_what_is_no_workflow_beside_the_workflows_is_left_alone(command):
+    beside = {".github/workflows/config/a.json": "recompute-lint", ".github/workflows/b.yml/c": "recompute-lint"}
+    result = command("init", "--yes", *FROM, files={**GIT, **beside, ".github/workflows/README.md": "recompute-lint"})
+    assert (result.code, result.err) == (0, "")
+    assert os.path.exists(WORKFLOW)
+
+
 @pytest.mark.parametrize(("answer", "is_written"), [("y\n", True), ("Yes\n", True), ("\n", False), ("", False)])
 def test_on_a_terminal_it_asks(command, monkeypatch, answer, is_written):
     stdin = io.StringIO(answer)

@@ -143,6 +143,7 @@ def test_a_table_of_another_tool_is_left_alone(command):
         ("x = 1  # recompute-lint: disable-next-line=RCL9999", "RCL9999 is not a rule's code"),
         ("x = 1  # recompute-lint: disbale=RCL301", "unknown directive disbale"),
         ("x = 1\n# recompute-lint: disable=RCL301\ny = 2", "no enable=RCL301 ends it"),
+        ("x = 1\n# recompute-lint: disable=hidden-defualt\ny = 2", "hidden-defualt is not a rule's code"),
     ],
 )
 def test_comments(command, line, said):

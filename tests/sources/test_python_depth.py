@@ -120,7 +120,13 @@ print("libcst" in sys.modules)
 
 @pytest.mark.parametrize(
     ("options", "loaded"),
-    [((), False), (("--output-format", "sarif"), False), (("--diff",), True), (("--output-format", "json"), True)],
+    [
+        ((), False),
+        (("--output-format", "github"), False),
+        (("--output-format", "sarif"), True),
+        (("--diff",), True),
+        (("--output-format", "json"), True),
+    ],
 )
 def test_libcst_is_loaded_only_for_edits(options, loaded, tmp_path):
     text = f"x = {READ}y = f'ä {{{READ.strip()}}}'\ncfg.recompute_modules = ['moe', 'moe']\n"

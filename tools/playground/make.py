@@ -27,6 +27,8 @@ _PACKAGES = (
 )
 #: The package's folders, which are mapped into it.
 _FOLDERS = ("hooks", "lint_rules", "schemas", "sources")
+#: The module in ``sources`` that is replaced, since it needs libcst.
+_SECOND_READER = "python/cst.py"
 
 
 def write(docs: Path) -> None:
@@ -52,7 +54,8 @@ def bundle(path: Path) -> None:
         archive.write(HERE / "lint.py", "playground_lint.py")
         _add(archive, ROOT / "recompute_lint", "recompute_lint")
         for folder in _FOLDERS:
-            _add(archive, ROOT / folder, f"recompute_lint/{folder}")
+            _add(archive, ROOT / folder, f"recompute_lint/{folder}", but=_SECOND_READER)
+        archive.write(HERE / "cst.py", f"recompute_lint/sources/{_SECOND_READER}")
         for name in _PACKAGES:
             spec = find_spec(name)
             if spec is None or spec.origin is None:
@@ -64,9 +67,11 @@ def bundle(path: Path) -> None:
                 archive.write(origin, origin.name)
 
 
-def _add(archive: zipfile.ZipFile, folder: Path, name: str) -> None:
+def _add(archive: zipfile.ZipFile, folder: Path, name: str, but: str = "") -> None:
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
+        if inside.as_posix() == but:
+            continue
         if path.is_file() and path.suffix in (".py", ".json", ".interp", ".tokens", "") and "tests" not in inside.parts:
             archive.write(path, f"{name}/{inside}")
 

@@ -13,9 +13,18 @@ async function load() {
 
 try {
   const linter = await load();
-  const lint = () => {
-    report.textContent = linter.lint(text.value, name.value || "recipe.yaml", mcore.value);
+  const file = () => [text.value, name.value || "recipe.yaml", mcore.value];
+  const attempt = (action) => {
+    try {
+      action();
+    } catch (error) {
+      report.textContent = `The linter failed: ${error.message}`;
+    }
   };
+  const lint = () =>
+    attempt(() => {
+      report.textContent = linter.lint(...file());
+    });
   let waiting;
   for (const field of [text, name, mcore]) {
     field.addEventListener("input", () => {
@@ -23,10 +32,12 @@ try {
       waiting = setTimeout(lint, 150);
     });
   }
-  fix.addEventListener("click", () => {
-    text.value = linter.fix(text.value, name.value || "recipe.yaml", mcore.value);
-    lint();
-  });
+  fix.addEventListener("click", () =>
+    attempt(() => {
+      text.value = linter.fix(...file());
+      report.textContent = linter.lint(...file());
+    }),
+  );
   fix.disabled = false;
   lint();
 } catch (error) {

@@ -34,7 +34,7 @@ async function start(): Promise<void> {
   const [command, ...rest] = expand(words, folder, process.env.HOME ?? process.env.USERPROFILE ?? "");
   const server: ServerOptions = { command, args: [...rest, "server"], options: { cwd: folder } };
   const options: LanguageClientOptions = {
-    documentSelector: LANGUAGES.map((language) => ({ scheme: "file", language })),
+    documentSelector: ["file", "untitled"].flatMap((scheme) => LANGUAGES.map((language) => ({ scheme, language }))),
     synchronize: { fileEvents: vscode.workspace.createFileSystemWatcher(WATCHED) },
   };
   client = new LanguageClient(NAME, NAME, server, options);

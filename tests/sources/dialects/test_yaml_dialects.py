@@ -6,6 +6,8 @@ from typing import ClassVar
 
 import pytest
 
+from recompute_lint import lint_text
+
 MCORE = {"mcore": "0.16.1"}
 
 
@@ -114,6 +116,16 @@ class TestPrimus:
     def test_flags_are_literals_by_exact_name(self, lint, flags: str, expected: list[str]) -> None:
         script = f"primus-cli direct -- train pretrain --config exp.yaml {flags}\n"
         assert [code for _, code in codes(lint({"a.sh": script}, **MCORE))] == expected
+
+    def test_a_list_is_a_literal_in_quotes(self, tmp_path) -> None:
+        script = "primus-cli direct -- train pretrain --config e.yaml --recompute_granularity selective {}\n"
+        for written in ("mlp,layernorm", '"[mlp, layernorm]"'):
+            text = script.format(f"--recompute_modules {written}")
+            (found,) = lint_text(text, tmp_path / "a.sh", isolated=True, **MCORE).diagnostics
+            assert (found.code, found.fix) == ("RCL110", None)
+            assert found.help == "write \"['mlp', 'layernorm']\", quotes included"
+        text = script.format("--recompute_modules \"['mlp', 'layernorm']\"")
+        assert lint_text(text, tmp_path / "a.sh", isolated=True, **MCORE).diagnostics == []
 
     def test_the_default_of_an_environment_variable(self, lint) -> None:
         overrides = "recompute_granularity: ${G:fulll}"
