@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..sources.errors import UsageError
@@ -13,11 +13,14 @@ from .request import SmokeOptions, SmokeSite
 #: Unmeasured steps before the measured ones.
 WARM_UP = 2
 
-#: A sequence long enough that a CPU step takes milliseconds and not microseconds.
+#: A sequence beside which embedding and masks are small.
 _CPU_SEQUENCE = 256
 
 #: MCore's attention backends that keep the score matrix.
 _UNFUSED = frozenset({"unfused", "local"})
+
+#: Layers that a bench builds at most, before it doubles them.
+_MOST_LAYERS = 64
 
 OFF = "none"
 RECIPE = "recipe"
@@ -32,7 +35,8 @@ class Row:
         saved: bytes saved for backward per layer.
         peak: peak memory of a step, in bytes: on CUDA what is allocated, parameters included; on a CPU the tensors
             that the step made.
-        seconds: median time of a step.
+        flops: operations of a step's matrix products, recomputed ones included.
+        seconds: median time of a step; None on a CPU, whose times say nothing of a GPU's.
         spread: median absolute deviation of the times, in seconds.
         tokens_per_second: tokens of a micro-batch over ``seconds``.
         reason: why there are no numbers, else None.
@@ -42,6 +46,7 @@ class Row:
     variant: str
     saved: int | None = None
     peak: int | None = None
+    flops: int | None = None
     seconds: float | None = None
     spread: float | None = None
     tokens_per_second: float | None = None
@@ -269,8 +274,16 @@ def _predict(
 
 
 def _with_bench_sizes(planned: sizes.Plan, options: SmokeOptions, is_cuda: bool) -> sizes.Plan:
-    """The sizes to time at: the recipe's on a GPU, long sequences of the small model on a CPU."""
+    """The sizes to measure at: the recipe's on a GPU, long sequences of the small model on a CPU."""
     settings, run_sizes = dict(planned.settings), dict(planned.run)
+    reduced = [line for line in planned.reduced if not line.startswith(("recompute_num_layers", "moe_layer_freq"))]
+    if options.layers is None:
+        # What a layer costs is the difference to twice as many: one, or one of each kind, or one uniform step.
+        step = planned.real.get("recompute_num_layers") if planned.real.get("recompute_method") == "uniform" else None
+        mixed = settings.get("moe_layer_freq") not in (None, 1)
+        settings["num_layers"] = max(1 + mixed, min(step, _MOST_LAYERS) if isinstance(step, int) else 1)
+        if mixed:
+            settings["moe_layer_freq"] = sizes.layer_pattern(settings, reduced)
     if is_cuda:
         for name in sizes.MODEL_SIZES:
             if name in planned.real and name not in options.sizes:
@@ -280,7 +293,7 @@ def _with_bench_sizes(planned: sizes.Plan, options: SmokeOptions, is_cuda: bool)
                 run_sizes[name] = sizes.number(planned.real, name)
     elif "seq_length" not in options.sizes:
         run_sizes["seq_length"] = _CPU_SEQUENCE
-    return sizes.Plan(settings, run_sizes, planned.real, planned.assumed, planned.reduced, planned.needs_ranks)
+    return sizes.Plan(settings, run_sizes, planned.real, planned.assumed, reduced, planned.needs_ranks)
 
 
 def _selective(modules: list[str]) -> dict[str, object]:
@@ -297,11 +310,12 @@ def _own_name(own: dict[str, object]) -> str:
 def _row(name: str, run_sizes: dict[str, int], found: dict[str, Any]) -> Row:
     if found.get("reason"):
         return Row(name, reason=found["reason"], frame=found.get("frame"))
+    row = Row(name, saved=found["saved"], peak=found["peak"], flops=found["flops"])
+    if found["times"] is None:
+        return row
     seconds = statistics.median(found["times"])
-    return Row(
-        variant=name,
-        saved=found["saved"],
-        peak=found["peak"],
+    return replace(
+        row,
         seconds=seconds,
         spread=statistics.median(abs(time - seconds) for time in found["times"]),
         tokens_per_second=run_sizes["seq_length"] * run_sizes["micro_batch_size"] / seconds,

@@ -30,7 +30,9 @@ def check(path: str) -> None:
 
 
 def draw(bench: Bench, path: str) -> None:
-    """Bars of memory and of step time per variant: predicted for the stage where there is a prediction, else measured.
+    """Bars of memory, and of step time or operations, per variant.
+
+    Memory is predicted for the stage where there is a prediction, else measured.
 
     Raises:
         UsageError: the file can't be written.
@@ -40,7 +42,7 @@ def draw(bench: Bench, path: str) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    rows = [row for row in bench.rows if row.seconds is not None]
+    rows = [row for row in bench.rows if row.saved is not None]
     figure, (memory, time) = pyplot.subplots(1, 2, figsize=(11, 0.45 * max(len(rows), 4) + 1.6), sharey=False)
     if bench.stage_rows:
         names = [row.variant for row in bench.stage_rows]
@@ -51,14 +53,16 @@ def draw(bench: Bench, path: str) -> None:
         memory.barh([row.variant for row in rows], [(row.saved or 0) / 1024**2 for row in rows], color="#3b6ea5")
         memory.set_xlabel("MiB per layer")
         memory.set_title("Saved for backward, measured")
-    time.barh(
-        [row.variant for row in rows],
-        [(row.seconds or 0) * 1e3 for row in rows],
-        xerr=[(row.spread or 0) * 1e3 for row in rows],
-        color="#c26a3d",
-    )
-    time.set_xlabel("ms per step")
-    time.set_title(f"Step time, {bench.environment['device'] if bench.is_cuda else 'CPU, indicative only'}")
+    names = [row.variant for row in rows]
+    if bench.is_cuda:
+        times, spread = ([(getattr(row, name) or 0) * 1e3 for row in rows] for name in ("seconds", "spread"))
+        time.barh(names, times, xerr=spread, color="#c26a3d")
+        time.set_xlabel("ms per step")
+        time.set_title(f"Step time, {bench.environment['device']}")
+    else:
+        time.barh(names, [(row.flops or 0) / 1e9 for row in rows], color="#c26a3d")
+        time.set_xlabel("GFLOP per step")
+        time.set_title("Operations of the measured step")
     for axes in (memory, time):
         axes.invert_yaxis()
         axes.spines[["top", "right"]].set_visible(False)

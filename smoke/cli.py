@@ -55,7 +55,7 @@ def main_bench(sites: list[SmokeSite], options: SmokeOptions) -> int:
             chart.check(options.chart)
         for number, site in enumerate(sites):
             found = bench.run_bench(site, options)
-            measured = measured and any(row.seconds is not None for row in found.rows)
+            measured = measured and any(row.saved is not None for row in found.rows)
             if _speaks():
                 write = report.bench_json if options.output_format == "json" else report.bench_markdown
                 sys.stdout.write(visible_lines(write(found)))

@@ -237,22 +237,28 @@ def _own(model: Any, batch: dict[str, torch.Tensor]) -> set[int]:
     return {tensor.untyped_storage().data_ptr() for tensor in (*model.parameters(), *batch.values())}
 
 
-def step_times(model: Any, batch: dict[str, torch.Tensor], repeats: int, device: str, warm_up: int = 2) -> list[float]:
-    """Seconds that each of ``repeats`` steps took, forward and backward, after ``warm_up`` unmeasured ones.
+def step_flops(model: Any, batch: dict[str, torch.Tensor]) -> int:
+    """Floating-point operations of a step's matrix products, forward, backward and recomputed, counted one by one."""
+    from torch.utils.flop_counter import FlopCounterMode
 
-    Wall time on CUDA, with the device waited for. On a CPU the process's own CPU time, which says less (threads add up)
-    but doesn't grow when other processes want the same cores.
+    watch.begin()
+    with FlopCounterMode(display=False) as counter:
+        step(model, batch)
+    return counter.get_total_flops()
+
+
+def step_times(model: Any, batch: dict[str, torch.Tensor], repeats: int, warm_up: int = 2) -> list[float]:
+    """Seconds that each of ``repeats`` steps took on CUDA, forward and backward, after ``warm_up`` unmeasured ones.
+
+    Wall time, with the device waited for.
     """
-    clock = time.perf_counter if device == "cuda" else time.process_time
     times = []
     for number in range(warm_up + repeats):
         model.zero_grad(set_to_none=True)
-        if device == "cuda":
-            torch.cuda.synchronize()
-        start = clock()
+        torch.cuda.synchronize()
+        start = time.perf_counter()
         model(**batch).float().mean().backward()
-        if device == "cuda":
-            torch.cuda.synchronize()
+        torch.cuda.synchronize()
         if number >= warm_up:
-            times.append(clock() - start)
+            times.append(time.perf_counter() - start)
     return times

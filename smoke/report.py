@@ -65,21 +65,21 @@ def smoke_markdown(results: list[smoke.SiteResult]) -> str:
 
 def bench_markdown(bench: Bench) -> str:
     """The measured table, and the predicted one where there is a prediction."""
-    where = bench.environment["device"] if bench.is_cuda else "CPU, indicative only"
+    where = bench.environment["device"] if bench.is_cuda else "a CPU, which gives bytes and operations, and no times"
     run = bench.plan.run
     lines = [
         f"### Recompute at {bench.site.label}",
         "",
         f"Measured on {where}; torch {bench.environment['torch']}, Megatron-Core {bench.environment['megatron_core']}; "
         f"{bench.plan.settings['num_layers']} layer(s), hidden {bench.plan.settings['hidden_size']}, sequence "
-        f"{run['seq_length']}, micro-batch {run['micro_batch_size']}. Times are {'wall' if bench.is_cuda else 'CPU'} "
-        "time, medians with the median absolute deviation; in brackets the ratio to none.",
+        f"{run['seq_length']}, micro-batch {run['micro_batch_size']}. In brackets the ratio to none"
+        f"{'; times are wall time, medians with the median absolute deviation' if bench.is_cuda else ''}.",
         "",
-        "| recompute | saved for backward, per layer | peak memory | step | tokens/s |",
-        "|---|---:|---:|---:|---:|",
+        f"| recompute | saved for backward, per layer | peak memory | operations |{_TIMES[0] if bench.is_cuda else ''}",
+        f"|---|---:|---:|---:|{_TIMES[1] if bench.is_cuda else ''}",
     ]
     base = bench.rows[0]
-    lines += [_bench_row(row, base) for row in bench.rows]
+    lines += [_bench_row(row, base, bench.is_cuda) for row in bench.rows]
     if bench.stage_rows:
         lines += ["", *_prediction_markdown(bench)]
     if bench.prediction_problem:
@@ -174,16 +174,25 @@ def _environment_text(environment: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _bench_row(row: Row, base: Row) -> str:
-    if row.saved is None or row.seconds is None:
+#: Columns that only a GPU fills.
+_TIMES = (" step | tokens/s |", "---:|---:|")
+
+
+def _bench_row(row: Row, base: Row, is_cuda: bool) -> str:
+    if row.saved is None:
         why = "; ".join(part for part in (row.reason, row.frame) if part)
-        return f"| {row.variant} | not measured: {why.replace('|', chr(92) + '|')} | | | |"
+        empty = " |" * (4 if is_cuda else 2)
+        return f"| {row.variant} | not measured: {why.replace('|', chr(92) + '|')} |{empty}"
     cells = [
         f"{_size(row.saved)}{_ratio(row.saved, base.saved)}",
         f"{_size(row.peak)}{_ratio(row.peak, base.peak)}",
-        f"{row.seconds * 1e3:.2f} ± {(row.spread or 0) * 1e3:.2f} ms{_ratio(row.seconds, base.seconds)}",
-        f"{row.tokens_per_second:,.0f}{_ratio(row.tokens_per_second, base.tokens_per_second)}",
+        f"{(row.flops or 0) / 1e9:.3f} GFLOP{_ratio(row.flops, base.flops)}",
     ]
+    if row.seconds is not None:
+        cells += [
+            f"{row.seconds * 1e3:.2f} ± {(row.spread or 0) * 1e3:.2f} ms{_ratio(row.seconds, base.seconds)}",
+            f"{row.tokens_per_second:,.0f}{_ratio(row.tokens_per_second, base.tokens_per_second)}",
+        ]
     return f"| {row.variant} | {' | '.join(cells)} |"
 
 

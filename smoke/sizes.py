@@ -138,7 +138,7 @@ def plan(site: SmokeSite, options: SmokeOptions, ranks: int = 1) -> Plan:
     if options.layers is None:
         _scale_walk(settings, real, reduced)
     if real.get("moe_layer_freq") not in (None, 1):
-        settings["moe_layer_freq"] = _layer_pattern(settings, reduced)
+        settings["moe_layer_freq"] = layer_pattern(settings, reduced)
     run = {"seq_length": 32, "micro_batch_size": 2, "vocab_size": 128}
     for name, value in options.sizes.items():
         (run if name in RUN_SIZES else settings)[name] = value
@@ -384,7 +384,7 @@ def _scale_walk(settings: dict[str, object], real: dict[str, object], reduced: l
         reduced.append(f"recompute_num_layers {step} -> {now}")
 
 
-def _layer_pattern(settings: dict[str, object], reduced: list[str]) -> list[int]:
+def layer_pattern(settings: dict[str, object], reduced: list[str]) -> list[int]:
     """A dense layer and then MoE ones, for a model that has both."""
     layers = number(settings, "num_layers")
     pattern = [int(number > 0) for number in range(layers)] if layers > 1 else [1]

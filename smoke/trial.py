@@ -117,8 +117,8 @@ def bench(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[s
 
     Args:
         request: ``variants`` (each ``name``, ``settings``), ``run``, ``device``, ``fused``, ``repeats``, ``warm_up``.
-        answer: told ``saved`` (bytes per layer), ``peak`` (bytes) and ``times`` (s) of a variant; or ``reason`` and
-            ``frame`` if it didn't run.
+        answer: told ``saved`` (bytes per layer), ``peak`` (bytes), ``flops`` and, on CUDA, ``times`` (s) of a
+            variant; or ``reason`` and ``frame`` if it didn't run.
     """
     for variant in request["variants"]:
         announce(f"measuring {variant['name']}")
@@ -297,8 +297,11 @@ def _bench_row(settings: dict[str, Any], request: dict[str, Any]) -> dict[str, A
     per_layer = _saved_per_layer(settings, request)
     tested = _build(settings, request, lambda stage: None, "")
     batch = model.make_batch(request["run"], device)
-    times = measure.step_times(tested, batch, request["repeats"], device, request["warm_up"])
-    return {"saved": per_layer, "times": times, "peak": measure.peak_bytes(tested, batch, device)}
+    found: dict[str, Any] = {"saved": per_layer, "flops": measure.step_flops(tested, batch), "times": None}
+    if device == "cuda":
+        # On a CPU a step of a small model is mostly Python, and its time says nothing of a GPU's.
+        found["times"] = measure.step_times(tested, batch, request["repeats"], request["warm_up"])
+    return {**found, "peak": measure.peak_bytes(tested, batch, device)}
 
 
 def _saved_per_layer(settings: dict[str, Any], request: dict[str, Any]) -> int:
