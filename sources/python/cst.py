@@ -35,7 +35,7 @@ def read(text: str) -> ast.Module:
         return ast.Module(body=_Lowering(wrapper.resolve(PositionProvider)).block(wrapper.module), type_ignores=[])
     except cst.ParserSyntaxError as error:
         raise Unreadable(error.raw_line, error.raw_column + 1) from None
-    except (RecursionError, SyntaxError, ValueError):  # the latter two from strings that Python would refuse
+    except (RecursionError, SyntaxError, ValueError, cst.CSTLogicError):  # the last three from strings
         raise Unreadable(1, 1) from None
 
 

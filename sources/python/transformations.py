@@ -115,7 +115,7 @@ def _parse(text: str, *, keep: bool = False) -> tuple[cst.Module, Any] | None:
     """An expression, parsed in parentheses so that it may go on over lines; these are kept where that is asked for."""
     try:
         module = cst.parse_module(f"({text})")
-    except (cst.ParserSyntaxError, RecursionError):
+    except (cst.ParserSyntaxError, cst.CSTLogicError, RecursionError):
         return None
     if module.code != f"({text})" or len(module.body) != 1:
         return None
@@ -127,7 +127,7 @@ def _is_closed(text: str) -> bool:
     """Whether an expression goes on to another line only within brackets."""
     try:
         cst.parse_module(text)
-    except (cst.ParserSyntaxError, RecursionError):
+    except (cst.ParserSyntaxError, cst.CSTLogicError, RecursionError):
         return False
     return True
 

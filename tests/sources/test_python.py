@@ -89,6 +89,11 @@ def test_newer_syntax_is_read_on_any_python(lint, code):
     assert [found[3] for found in lint({"a.py": code})] == ["RCL301"]
 
 
+def test_strings_that_libcst_cannot_join(lint):
+    """A template string beside a plain one: 3.14 refuses it, and libcst fails on it."""
+    assert [found[3] for found in lint({"a.py": 'x = c.get("recompute_method", "block")\ny = "a"t"b"\n'})] == ["RCL905"]
+
+
 def test_places_inside_strings_over_several_lines():
     text = 'x = (f"a {1} "\n     f"{c.get(\'recompute_method\', 2)} b")\n'
     python = parse("a.py", text)
