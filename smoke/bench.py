@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..sources.errors import UsageError
-from . import predict, run, sizes, smoke
+from . import predicted, run, sizes, smoke
+from .advise.predict import AdviseOptions, AdviseSite
 from .request import SmokeOptions, SmokeSite
 
 #: Unmeasured steps before the measured ones.
@@ -55,39 +56,13 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class StageRow:
-    """What one variant keeps on one GPU, predicted for the layers of a pipeline stage.
-
-    Attributes:
-        variant: as in :class:`Row`.
-        per_layer: bytes per layer, by kind of layer (``dense``, ``moe``).
-        stage: bytes of the whole stage, for one micro-batch.
-        in_flight: bytes on the first stage with as many micro-batches as it holds (its pipeline size, 1F1B schedule).
-        working: bytes that recomputing needs at once on top, known for ``full`` only: the layers of one checkpoint.
-        fit_residual: the worst relative residual of the fits used; 0 if they are exact.
-        check_error: the worst relative error at the larger size.
-    """
-
-    variant: str
-    per_layer: dict[str, float]
-    stage: float
-    in_flight: float
-    working: float | None
-    fit_residual: float
-    check_error: float
-
-
-@dataclass(frozen=True, slots=True)
 class Bench:
     """All there is to report for one site."""
 
     site: SmokeSite
     plan: sizes.Plan
     rows: list[Row]
-    stage: dict[str, int]
-    predictions: list[predict.Prediction]
-    stage_rows: list[StageRow]
-    prediction_problem: str | None
+    predicted: predicted.Predicted
     environment: dict[str, Any]
     is_cuda: bool
     fused: bool
@@ -114,23 +89,17 @@ def run_bench(site: SmokeSite, options: SmokeOptions) -> Bench:
     planned = _with_bench_sizes(sizes.plan(site, options), options, is_cuda)
     request = {**common, "job": "bench", "run": planned.run, "warm_up": WARM_UP, "repeats": options.repeats}
     rows = _measure(planned, request, limits, tell)
-    predictions: list[predict.Prediction] = []
-    problem = None
+    at_real_size = predicted.nothing()
     if options.predict:
-        try:
-            predictions = _predict(planned.real, common, limits, tell)
-        except UsageError as error:
-            problem = str(error)
+        asked = _asked(options, mcore, tell)
+        whole = site.known or AdviseSite(site.label, site.settings, site.is_open)
+        at_real_size = predicted.predict(whole, asked, variants(planned.real))
     tell("")
-    stage = predict.fullest_stage(planned.real) if predictions else {}
     return Bench(
         site=site,
         plan=planned,
         rows=rows,
-        stage=stage,
-        predictions=predictions,
-        stage_rows=stage_rows(planned.real, predictions, stage),
-        prediction_problem=problem,
+        predicted=at_real_size,
         environment=found.result["environment"],
         is_cuda=is_cuda,
         fused=fused,
@@ -160,57 +129,6 @@ def variants(real: dict[str, object]) -> list[tuple[str, dict[str, object]]]:
     return rows
 
 
-def stage_rows(real: dict[str, object], predictions: list[predict.Prediction], stage: dict[str, int]) -> list[StageRow]:
-    """Add the predictions up over the layers of a pipeline stage.
-
-    ``full`` keeps the input of each checkpoint: with ``uniform`` there is one for every ``recompute_num_layers``
-    layers, with ``block`` one for each of the first that many, and the other layers keep what they keep without
-    recompute (megatron/core/transformer/transformer_block.py, _checkpointed_forward).
-    """
-    found = {(prediction.variant, prediction.kind): prediction for prediction in predictions}
-    kinds = [kind for kind, count in stage.items() if count]
-    if not kinds:
-        return []
-    layers = sum(stage.values())
-    stages = sizes.number(real, "pipeline_model_parallel_size", 1)
-    rows = []
-    for name, recompute in variants(real):
-        used = {kind: found.get((name, kind)) or found.get((OFF, kind)) for kind in kinds}
-        if any(prediction is None for prediction in used.values()):
-            continue
-        per_layer = {kind: prediction.bytes_per_layer for kind, prediction in used.items() if prediction}
-        total = sum(per_layer[kind] * stage[kind] for kind in kinds)
-        working = None
-        if recompute.get("recompute_granularity") == "full":
-            plain = {kind: found[OFF, kind].bytes_per_layer for kind in kinds}
-            checkpoints, group, rest = _checkpoints(recompute, layers)
-            input_bytes = max(per_layer.values())
-            average = sum(plain[kind] * stage[kind] for kind in kinds) / layers
-            total = input_bytes * checkpoints + average * rest
-            working = max(plain.values()) * group
-        rows.append(
-            StageRow(
-                variant=name,
-                per_layer=per_layer,
-                stage=total,
-                in_flight=total * stages,
-                working=working,
-                fit_residual=max(prediction.fit_residual for prediction in used.values() if prediction),
-                check_error=max(prediction.check_error for prediction in used.values() if prediction),
-            )
-        )
-    return rows
-
-
-def _checkpoints(recompute: dict[str, object], layers: int) -> tuple[int, int, int]:
-    """Checkpoints in a stage, layers in each, and layers outside of any."""
-    number = recompute.get("recompute_num_layers")
-    number = number if isinstance(number, int) and number > 0 else 1
-    if recompute.get("recompute_method") == "block":
-        return min(number, layers), 1, max(layers - number, 0)
-    return -(-layers // number), min(number, layers), 0
-
-
 def _measure(planned: sizes.Plan, request: dict[str, Any], limits: dict[str, Any], tell: Any) -> list[Row]:
     """Measure every variant in one child; where a variant ends the child, the rest in another."""
     waiting = [
@@ -231,46 +149,16 @@ def _measure(planned: sizes.Plan, request: dict[str, Any], limits: dict[str, Any
     return rows
 
 
-def _predict(
-    real: dict[str, object], common: dict[str, Any], limits: dict[str, Any], tell: Any
-) -> list[predict.Prediction]:
-    settings = predict.layer_kinds(real)[0].settings
-    patient = dict(limits)
-
-    def measure(points: list[dict[str, Any]]) -> list[int | None]:
-        patient["timeout"] = max(limits["timeout"], len(points) * 1.5)
-        outcome = run.run_child(
-            {
-                **common,
-                "job": "saved",
-                # Simulated ranks have no GPU of their own, and bytes don't depend on where they are counted.
-                "device": "cpu",
-                "points": points,
-                "simulate": True,
-                "parallel": smoke.parallel_sizes(settings),
-            },
-            **patient,
-            on_stage=lambda stage: tell(f"predicting: {stage}"),
-        )
-        if outcome.result is None:
-            raise UsageError(f"the small models for the prediction ended early: {outcome.reason}")
-        counts = outcome.result["bytes"]
-        for point, count, reason in zip(points, counts, outcome.result["reasons"], strict=True):
-            if count is None and not point["settings"].get("recompute_granularity"):
-                raise UsageError(f"a small model for the prediction doesn't run: {reason}")
-        return counts
-
-    # For ``full`` whatever its grouping, the input of one layer is what is needed; stage_rows does the grouping.
-    single: dict[str, object] = {
-        "recompute_granularity": "full",
-        "recompute_method": "uniform",
-        "recompute_num_layers": 1,
-    }
-    wanted = [
-        (name, single if recompute.get("recompute_granularity") == "full" else recompute)
-        for name, recompute in variants(real)
-    ]
-    return predict.predict(real, wanted, measure)
+def _asked(options: SmokeOptions, mcore: str | None, tell: Any) -> AdviseOptions:
+    """The options of ``bench`` as the estimator takes them."""
+    return AdviseOptions(
+        model=options.model,
+        facts=options.facts,
+        mcore=mcore,
+        timeout=options.timeout,
+        memory_limit=options.memory_limit,
+        progress=lambda stage: tell(f"predicting: {stage}"),
+    )
 
 
 def _with_bench_sizes(planned: sizes.Plan, options: SmokeOptions, is_cuda: bool) -> sizes.Plan:

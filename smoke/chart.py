@@ -44,11 +44,11 @@ def draw(bench: Bench, path: str) -> None:
 
     rows = [row for row in bench.rows if row.saved is not None]
     figure, (memory, time) = pyplot.subplots(1, 2, figsize=(11, 0.45 * max(len(rows), 4) + 1.6), sharey=False)
-    if bench.stage_rows:
-        names = [row.variant for row in bench.stage_rows]
-        memory.barh(names, [row.stage / _GIB for row in bench.stage_rows], color="#3b6ea5")
-        memory.set_xlabel("GiB per GPU, one micro-batch")
-        memory.set_title("Saved for backward, predicted at real sizes")
+    if bench.predicted.stage_rows:
+        names = [row.variant for row in bench.predicted.stage_rows]
+        memory.barh(names, [row.activations / _GIB for row in bench.predicted.stage_rows], color="#3b6ea5")
+        memory.set_xlabel("GiB per GPU, at their peak")
+        memory.set_title("Activations, predicted at real sizes")
     else:
         memory.barh([row.variant for row in rows], [(row.saved or 0) / 1024**2 for row in rows], color="#3b6ea5")
         memory.set_xlabel("MiB per layer")

@@ -145,7 +145,7 @@ def prepare(request: dict[str, Any], announce: Any) -> tuple[str, list[str]]:
     # What was imported stays; without this every later collection would look through all of it.
     gc.freeze()
     announce("process group")
-    ranks.join(device, request.get("parallel", {}), simulate=request.get("simulate", False))
+    ranks.join(device, request.get("parallel", {}))
     return version, stand_ins
 
 

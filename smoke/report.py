@@ -7,8 +7,9 @@ import json
 import re
 from typing import Any
 
-from . import sizes, smoke
-from .bench import OFF, Bench, Row
+from . import smoke
+from .bench import Bench, Row
+from .predicted import Predicted
 from .request import NOT_RUN, PASS
 
 _GIB = 1024**3
@@ -80,10 +81,11 @@ def bench_markdown(bench: Bench) -> str:
     ]
     base = bench.rows[0]
     lines += [_bench_row(row, base, bench.is_cuda) for row in bench.rows]
-    if bench.stage_rows:
-        lines += ["", *_prediction_markdown(bench)]
-    if bench.prediction_problem:
-        lines += ["", f"No prediction at the real sizes: {bench.prediction_problem}."]
+    if bench.predicted.stage_rows:
+        lines += ["", *_prediction_markdown(bench.predicted)]
+    if bench.predicted.problem:
+        first, *rest = bench.predicted.problem.splitlines()
+        lines += ["", f"Not predicted at the real sizes: {first}", *(f"- {line.strip()}" for line in rest)]
     notes = [f"- assumed: {line}" for line in bench.plan.assumed] + [
         f"- reduced: {line}" for line in bench.plan.reduced
     ]
@@ -94,15 +96,7 @@ def bench_markdown(bench: Bench) -> str:
 
 
 def bench_json(bench: Bench) -> str:
-    """The same as one JSON object; a polynomial's coefficients by its sizes joined with ``*``."""
-    predictions = []
-    for prediction in bench.predictions:
-        entry = dataclasses.asdict(prediction)
-        entry["check_error"] = prediction.check_error
-        entry["polynomial"] = {
-            "*".join(term) or "1": float(factor) for term, factor in prediction.polynomial.coefficients.items()
-        }
-        predictions.append(entry)
+    """The same as one JSON object; bytes, seconds and operations."""
     document = {
         "site": bench.site.label,
         "environment": bench.environment,
@@ -113,10 +107,12 @@ def bench_json(bench: Bench) -> str:
         "assumed": bench.plan.assumed,
         "reduced": bench.plan.reduced,
         "rows": [dataclasses.asdict(row) for row in bench.rows],
-        "stage_layers": bench.stage,
-        "predictions": predictions,
-        "stage_rows": [dataclasses.asdict(row) for row in bench.stage_rows],
-        "prediction_problem": bench.prediction_problem,
+        "stage_layers": bench.predicted.stage,
+        "predictions": [row._asdict() for row in bench.predicted.rows],
+        "stage_rows": [row._asdict() for row in bench.predicted.stage_rows],
+        "prediction_problem": bench.predicted.problem,
+        "prediction_notes": bench.predicted.notes,
+        "prediction_basis": bench.predicted.basis,
     }
     return json.dumps(document, indent=2, default=str) + "\n"
 
@@ -196,42 +192,25 @@ def _bench_row(row: Row, base: Row, is_cuda: bool) -> str:
     return f"| {row.variant} | {' | '.join(cells)} |"
 
 
-def _prediction_markdown(bench: Bench) -> list[str]:
-    real = bench.plan.real
-    parallel = ", ".join(
-        f"{label} {real[name]}"
-        for label, name in (
-            ("TP", "tensor_model_parallel_size"),
-            ("PP", "pipeline_model_parallel_size"),
-            ("CP", "context_parallel_size"),
-            ("EP", "expert_model_parallel_size"),
-        )
-        if real.get(name)
-    )
-    layers = ", ".join(f"{count} {kind}" for kind, count in bench.stage.items() if count)
-    stages = sizes.number(real, "pipeline_model_parallel_size", 1)
-    worst = max(row.check_error for row in bench.stage_rows)
-    residual = max(row.fit_residual for row in bench.stage_rows)
-    points = max(prediction.fitted for prediction in bench.predictions)
+def _prediction_markdown(found: Predicted) -> list[str]:
+    layers = ", ".join(f"{count} {kind}" for kind, count in found.stage.items() if count)
     lines = [
-        f"Predicted at the recipe's real sizes, per GPU: sequence {real['seq_length']}, micro-batch "
-        f"{real['micro_batch_size']}, hidden {real['hidden_size']}{', ' + parallel if parallel else ''}; {layers} "
-        f"layer(s) in the fullest pipeline stage. Fitted through {points} small sizes "
-        f"({'exactly' if residual == 0 else f'residual {residual:.1e}'}); error at a larger size that the fit hasn't "
-        f"seen: {worst:.2%}.",
+        f"Predicted at the recipe's real sizes, per GPU, without one: {found.basis}; {layers} layer(s) in the fullest "
+        "pipeline stage. In brackets the ratio to none.",
         "",
-        f"| recompute | per layer | the stage, one micro-batch | first stage, {stages} in flight | ratio | "
-        "recomputed at once |",
-        "|---|---:|---:|---:|---:|---:|",
+        "| recompute | per layer | the stage's activations at their peak | all that is allocated |",
+        "|---|---:|---:|---:|",
     ]
-    base = next((row for row in bench.stage_rows if row.variant == OFF), None)
-    for row in bench.stage_rows:
+    base = found.stage_rows[0]
+    for row in found.stage_rows:
         per_layer = " / ".join(f"{_size(count)} {kind}" for kind, count in row.per_layer.items())
-        ratio = f"{row.stage / base.stage:.2f}" if base and base.stage else ""
-        working = "" if row.working is None else _gib(row.working)
-        lines.append(
-            f"| {row.variant} | {per_layer} | {_gib(row.stage)} | {_gib(row.in_flight)} | {ratio} | {working} |"
-        )
+        cells = [
+            f"{_gib(count)}{_ratio(count, plain)}"
+            for count, plain in ((row.activations, base.activations), (row.peak, base.peak))
+        ]
+        lines.append(f"| {row.variant} | {per_layer} | {' | '.join(cells)} |")
+    if found.notes:
+        lines += ["", *(f"- {note}" for note in found.notes)]
     return lines
 
 

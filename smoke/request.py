@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from .kinds import Kind
+
+if TYPE_CHECKING:
+    from .advise.predict import AdviseSite
 
 #: The site ran, agreed, and saved memory.
 PASS = "pass"
@@ -38,6 +42,7 @@ class SmokeSite:
         is_open: the rest of the configuration comes from elsewhere (a checkpoint), so an absent field is unknown and
             not MCore's default.
         kind: of model, as far as its name tells; counts where the site is open.
+        known: everything that is known of it, for the prediction of ``bench``; None is ``settings``.
     """
 
     label: str
@@ -45,6 +50,7 @@ class SmokeSite:
     facts: dict[str, object] = field(default_factory=dict)
     is_open: bool = False
     kind: Kind | None = None
+    known: AdviseSite | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,7 @@ class SmokeOptions:
         chart: where ``bench`` draws its chart (``.png``, ``.svg``, ``.pdf``); None draws none.
         device: ``auto``, ``cpu`` or ``cuda``.
         repeats: measured steps of each bench row, after the warm-up.
-        predict: whether ``bench`` extrapolates saved bytes to the site's real sizes.
+        predict: whether ``bench`` predicts the bytes at the site's real sizes.
         progress: whether to tell on stderr what is going on.
     """
 

@@ -287,11 +287,11 @@ def _spread(settings: dict[str, object], ranks: int, reduced: list[str]) -> str 
     reason = None
     if settings.get("distribute_saved_activations") and keep == 1:
         reason = "distribute_saved_activations spreads over tensor-parallel ranks, and there is one (use torchrun)"
-    keep_tensor_parallel(settings, keep, reduced)
+    _keep_tensor_parallel(settings, keep, reduced)
     return reason
 
 
-def keep_tensor_parallel(settings: dict[str, object], keep: int, reduced: list[str]) -> None:
+def _keep_tensor_parallel(settings: dict[str, object], keep: int, reduced: list[str]) -> None:
     """Take all parallelism out of ``settings``, in place, but for ``keep`` tensor-parallel ranks; say what changed."""
     expert_tensor = settings.get("expert_tensor_parallel_size")
     for name in PARALLEL_SIZES:

@@ -138,30 +138,6 @@ def probe(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[s
     return {"is_cuda": request["device"] == "cuda"}
 
 
-def saved(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[str, Any]:
-    """Count saved bytes per layer of many small models.
-
-    Args:
-        request: ``points``, each with ``settings`` and ``run``; ``device``, ``fused``.
-
-    Returns:
-        ``bytes``: one number per point, or None with the reason in ``reasons`` at the same place.
-    """
-    counts: list[int | None] = []
-    reasons: list[str | None] = []
-    for number, point in enumerate(request["points"]):
-        if number % 20 == 0:
-            announce(f"saved bytes {number} of {len(request['points'])}")
-            _free()
-        try:
-            counts.append(_saved_per_layer(point["settings"], {**request, "run": point["run"]}))
-            reasons.append(None)
-        except Exception as error:
-            counts.append(None)
-            reasons.append(failure.describe(error))
-    return {"bytes": counts, "reasons": reasons}
-
-
 def _validate(request: dict[str, Any], device: str) -> None:
     """Let MCore's own guards see the recipe's real values, before anything is asked of this machine.
 

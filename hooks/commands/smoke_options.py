@@ -11,6 +11,7 @@ from ...smoke.request import GIB, SmokeOptions, SmokeSite
 from ...sources.model import UNKNOWN, Site
 from ...sources.reader import hides_settings
 from ..engine import Linter
+from ..memory import site_of
 from ..stated import check_facts
 from . import smoke_release
 from .common import UsageError, add_configuration_options, configurations
@@ -113,7 +114,7 @@ def _site(site: Site) -> SmokeSite:
     }
     known = named({name: value for name, value in {**written, **site.effective}.items() if value is not UNKNOWN})
     label = f"{site.file}:{site.anchor.line}" + (f" {site.path}" if site.path else "")
-    return SmokeSite(label, known, {}, not site.closed, kinds.of_name(_text(site.file)))
+    return SmokeSite(label, known, {}, not site.closed, kinds.of_name(_text(site.file)), site_of(site))
 
 
 def _text(path: str) -> str:

@@ -92,6 +92,20 @@ class Estimator:
             found.append(self._stage(rank, chunks, runs, plain))
         return found
 
+    def kept_per_layer(self, choice: dict[str, Any]) -> dict[int, int]:
+        """Bytes that a layer of each kind holds between forward and backward; of ``full``, as a checkpoint of its own.
+
+        A token dispatcher's last tensors are among them: a forward pass takes their place, so that what it adds alone
+        may be less than nothing.
+
+        Raises:
+            CannotMeasure: the model cannot be built.
+        """
+        needed = choice if recomputed(choice) == "none" else _WHOLE
+        self.prepare([needed])
+        pieces = self._pieces(needed)
+        return {unit[0]: piece.kept + pieces.resting[unit] for unit, piece in pieces.units.items()}
+
     def _stage(self, rank: int, chunks: list[Chunk], runs: list[Run], pieces: Pieces) -> Stage:
         recipe = self.recipe
         dense, expert = self._parameters(chunks, pieces)

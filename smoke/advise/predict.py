@@ -107,6 +107,24 @@ class Prediction(NamedTuple):
         return next((choice for choice in self.choices if self.fits(choice)), None)
 
 
+class Setup(NamedTuple):
+    """What a site is estimated with.
+
+    Attributes:
+        estimator: of the site.
+        mcore: the Megatron-Core that is run.
+        te: the Transformer Engine.
+        values: the settings with model, facts and assumptions filled in.
+        notes: assumptions, and what is not modelled, one line each.
+    """
+
+    estimator: Estimator
+    mcore: places.Place
+    te: places.Place
+    values: dict[str, Any]
+    notes: list[str]
+
+
 #: Sizes that nothing can stand in for, and where they usually are.
 ASKED = {
     "num_layers": "the model's config.json has it (--model)",
@@ -144,27 +162,9 @@ def predict(site: AdviseSite, options: AdviseOptions) -> Prediction:
     from ...schemas import choose
 
     gpu = GPUS[options.gpu]
-    mcore = places.megatron_core(options.mcore)
-    te = places.transformer_engine(options.te, mcore)
-    values, notes = complete(site, options)
-    recipe = recipe_of(values, options.imbalance)
+    estimator, mcore, te, values, notes = set_up(site, options)
     if te.why != "--te":
         notes.append(f"transformer-engine {te.version}: {te.why} (--te)")
-    notes += [f"not in the figures: {what}" for what in recipe.not_modelled]
-
-    def measure(models: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        request = {"job": "advise", "device": "cpu", "gpu": options.gpu, "te": te.folder, "models": models}
-        outcome = run.run_child(
-            request,
-            timeout=options.timeout,
-            memory_limit=options.memory_limit,
-            mcore=mcore.folder,
-            on_stage=options.progress,
-        )
-        rest = len(models) - len(outcome.rows)
-        return outcome.rows + [{"reason": f"{outcome.stage}: {outcome.reason}", "frame": outcome.frame}] * rest
-
-    estimator = Estimator(recipe, gpu, measure)
     contract = choose.choose(mcore.folder or mcore.version, ".").contract
     known = {**contract.defaults, **{name: value for name, value in values.items() if name in contract.fields}}
     known = {name: value for name, value in known.items() if name not in sizes.RECOMPUTE_FIELDS}
@@ -190,8 +190,36 @@ def predict(site: AdviseSite, options: AdviseOptions) -> Prediction:
         choices,
         notes,
         ranks,
-        recipe.microbatches,
+        estimator.recipe.microbatches,
     )
+
+
+def set_up(site: AdviseSite, options: AdviseOptions) -> Setup:
+    """Everything that estimates of a site need; nothing is measured yet.
+
+    Raises:
+        UsageError: a size is missing (named, with where it usually stands) or cannot be used.
+        Unavailable: torch, Megatron-Core or Transformer Engine is not here.
+    """
+    mcore = places.megatron_core(options.mcore)
+    te = places.transformer_engine(options.te, mcore)
+    values, notes = complete(site, options)
+    recipe = recipe_of(values, options.imbalance)
+    notes += [f"not in the figures: {what}" for what in recipe.not_modelled]
+
+    def measure(models: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        request = {"job": "advise", "device": "cpu", "gpu": options.gpu, "te": te.folder, "models": models}
+        outcome = run.run_child(
+            request,
+            timeout=options.timeout,
+            memory_limit=options.memory_limit,
+            mcore=mcore.folder,
+            on_stage=options.progress,
+        )
+        rest = len(models) - len(outcome.rows)
+        return outcome.rows + [{"reason": f"{outcome.stage}: {outcome.reason}", "frame": outcome.frame}] * rest
+
+    return Setup(Estimator(recipe, GPUS[options.gpu], measure), mcore, te, values, notes)
 
 
 def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], list[str]]:
@@ -267,4 +295,4 @@ def relevant(names: list[str]) -> list[str]:
     return [name for name in names if any(part in name for part in _TELLING)]
 
 
-__all__ = ["AdviseOptions", "AdviseSite", "Prediction", "Unavailable", "predict", "relevant"]
+__all__ = ["AdviseOptions", "AdviseSite", "Prediction", "Setup", "Unavailable", "predict", "relevant", "set_up"]

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from recompute_lint.smoke import bench, predict, sizes
+from recompute_lint.smoke import bench, sizes
 from recompute_lint.smoke.request import SmokeOptions
 from recompute_lint.sources.errors import UsageError
 
@@ -137,12 +137,6 @@ def test_a_model_config_that_is_none_gives_a_message(tmp_path, text):
         sizes.from_hugging_face(str(path))
 
 
-def test_a_stage_has_the_layers_of_an_even_split():
-    real = {**MOE, "num_layers": 10, "moe_layer_freq": [0, 0] + [1] * 8, "pipeline_model_parallel_size": 5}
-    assert predict.fullest_stage(real) == {"dense": 0, "moe": 2}
-    assert predict.fullest_stage({**real, "pipeline_model_parallel_size": 1}) == {"dense": 2, "moe": 8}
-
-
 def test_rows_are_the_modules_that_the_model_has():
     def names(settings):
         return [name for name, _ in bench.variants(settings)]
@@ -151,10 +145,3 @@ def test_rows_are_the_modules_that_the_model_has():
     assert "selective: mla_up_proj" in names(MLA)
     assert names({**MOE, **selective("moe")})[-1] == "recipe: moe"
     assert "selective: mlp" not in names(MOE)
-
-
-def test_full_is_added_up_by_checkpoint():
-    # 24 layers: uniform steps of 5 make 5 checkpoints; block keeps 20 of them and leaves 4 layers alone.
-    assert bench._checkpoints(full("uniform", 5), 24) == (5, 5, 0)
-    assert bench._checkpoints(full("block", 20), 24) == (20, 1, 4)
-    assert bench._checkpoints(full("block", 99), 24) == (24, 1, 0)
