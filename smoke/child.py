@@ -155,6 +155,8 @@ def prepare(request: dict[str, Any], announce: Any, say_device: Any = lambda dev
     local = device == "cpu" or not model.has_transformer_engine()
     if local and request.get("parallel", {}).get("tensor_model_parallel_size", 1) > 1:
         stand_ins += cpu_standins.accept_sequence_parallel()
+    if device == "cpu" and request.get("parallel", {}).get("expert_model_parallel_size", 1) > 1:
+        stand_ins += cpu_standins.split_tokens_on_the_host()
     if device == "cpu":
         _limit_address_space(request["memory_limit"])
     # What was imported stays; without this every later collection would look through all of it.

@@ -119,6 +119,24 @@ def accept_sequence_parallel() -> list[str]:
     return ["torch's norms are accepted with sequence parallelism"]
 
 
+def split_tokens_on_the_host() -> list[str]:
+    """Let experts be spread over ranks; call after importing ``megatron``.
+
+    MCore turns the counts that an all-to-all needs into numbers only where they come from a GPU
+    (megatron/core/transformer/moe/moe_utils.py, maybe_move_tensor_to_cpu).
+    """
+    dispatcher = importlib.import_module("megatron.core.transformer.moe.token_dispatcher")
+    name = "maybe_move_tensor_to_cpu"
+    if not hasattr(dispatcher, name):
+        return []
+
+    def move(tensor: Any, as_numpy: bool = False, record_stream: bool = False) -> Any:
+        return tensor.numpy() if as_numpy and isinstance(tensor, Tensor) else tensor
+
+    setattr(dispatcher, name, move)
+    return [f"moe.token_dispatcher.{name} turns counts on a CPU into numbers"]
+
+
 def bind_transformer_engine_names() -> list[str]:
     """Bind what ``tensor_parallel/random.py`` and others name whether or not Transformer Engine is there.
 

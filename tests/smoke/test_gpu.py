@@ -281,3 +281,24 @@ def test_expert_parallelism_is_kept_as_the_ranks_allow(parallel, ranks, kept):
     planned = sizes.plan(site({**MOE, **selective("moe"), **parallel}), SmokeOptions(), ranks)
     assert planned.settings.get("expert_model_parallel_size") == kept
     assert smoke.parallel_sizes(planned.settings).get("expert_model_parallel_size") == kept
+
+
+def test_two_ranks_share_the_experts(options, tmp_path):
+    settings = {**MOE, **selective("moe"), "expert_model_parallel_size": 2}
+    driver = tmp_path / "driver.py"
+    driver.write_text(
+        "from recompute_lint.smoke import cli\n"
+        "from recompute_lint.smoke.request import SmokeOptions, SmokeSite\n"
+        f"options = SmokeOptions(device='cpu', timeout=120.0, memory_limit={4 * GIB}, output_format='json')\n"
+        f"raise SystemExit(cli.main_smoke([SmokeSite('recipe.yaml:1', {settings!r})], options))\n"
+    )
+    options()
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(driver)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), "OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, timeout=180, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    (found,) = json.loads(done.stdout)["sites"]
+    assert found["verdict"] == "pass", found["reason"]
+    assert found["settings"]["expert_model_parallel_size"] == 2
