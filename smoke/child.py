@@ -21,6 +21,7 @@ from typing import Any
 
 from ..published import requirement  # pyrefly: ignore[missing-import]  # the package is mapped from folders
 from . import failure, lifetime
+from .request import WARM_UP, WARMED_UP
 
 
 class _Missing(Exception):
@@ -40,19 +41,25 @@ def main(descriptor: int, parent: int) -> int:
     with os.fdopen(descriptor, "w", encoding="utf-8") as events:
 
         def send(**event: object) -> None:
-            if "row" in event:
+            if "row" in event or event.get("stage") in (WARM_UP, WARMED_UP):
                 lifetime.extend(request["deadline"])
             events.write(json.dumps(event) + "\n")
             events.flush()
 
         try:
-            send(result=_run(request, lambda stage: send(stage=stage), lambda row: send(row=row)))
+            found = _run(
+                request,
+                lambda stage: send(stage=stage),
+                lambda row: send(row=row),
+                lambda device: send(device=device),
+            )
+            send(result=found)
         except _Missing as error:
             send(unavailable=str(error))
     return 0
 
 
-def _run(request: dict[str, Any], announce: Any, answer: Any) -> dict[str, Any]:
+def _run(request: dict[str, Any], announce: Any, answer: Any, say_device: Any = lambda device: None) -> dict[str, Any]:
     if request["job"] == "advise":
         from .advise import child as advise
 
@@ -65,7 +72,7 @@ def _run(request: dict[str, Any], announce: Any, answer: Any) -> dict[str, Any]:
         announce(name)
 
     try:
-        version, stand_ins = prepare(request, enter)
+        version, stand_ins = prepare(request, enter, say_device)
     except _Missing:
         raise
     except Exception as error:
@@ -85,17 +92,18 @@ def _run(request: dict[str, Any], announce: Any, answer: Any) -> dict[str, Any]:
         "torch": torch.__version__,
         "megatron_core": version,
         "stand_ins": stand_ins,
-        "settings_off": model.turned_off(request.get("settings", {})) if device == "cpu" else [],
+        "settings_off": model.turned_off(request.get("settings", {}), device),
     }
     return result
 
 
-def prepare(request: dict[str, Any], announce: Any) -> tuple[str, list[str]]:
+def prepare(request: dict[str, Any], announce: Any, say_device: Any = lambda device: None) -> tuple[str, list[str]]:
     """Import torch and Megatron-Core with what stands in for what this machine lacks, and join the process group.
 
     Args:
         request: its ``device`` becomes ``cpu`` or ``cuda``.
         announce: told the stage before each begins.
+        say_device: told ``cpu`` or ``cuda`` once it is known.
 
     Returns:
         Megatron-Core's version, and a line about each stand-in.
@@ -104,6 +112,9 @@ def prepare(request: dict[str, Any], announce: Any) -> tuple[str, list[str]]:
         _Missing: something is to be installed.
     """
     announce("import of torch")
+    if request["device"] == "cpu":
+        # Where there is a GPU, torch and Megatron-Core are to see as much of it as where there is none.
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
     stand_ins: list[str] = []
     if importlib.util.find_spec("triton") is None:
         # Megatron-Core imports it from 0.18 on, for kernels of other layers than those that are built here.
@@ -116,6 +127,7 @@ def prepare(request: dict[str, Any], announce: Any) -> tuple[str, list[str]]:
     except ImportError as error:
         raise _Missing(f"torch cannot be imported ({error}): pip install {requirement('smoke')}") from error
     request["device"] = device = _device(request["device"], torch)
+    say_device(device)
     if device == "cpu":
         # No compiler is asked for, and compiled functions would save other tensors than the ones written down in MCore.
         os.environ["TORCHDYNAMO_DISABLE"] = "1"
@@ -123,30 +135,51 @@ def prepare(request: dict[str, Any], announce: Any) -> tuple[str, list[str]]:
         from . import cpu_standins
 
         stand_ins += cpu_standins.apply()
-        if importlib.util.find_spec("grouped_gemm") is None:
-            stand_ins += cpu_standins.provide_grouped_gemm()
-    if importlib.util.find_spec("transformer_engine_torch") is None:
-        # Its Python alone, which `advise` runs over shapes, does not import; to Megatron-Core it is not there.
-        sys.modules["transformer_engine"] = None  # type: ignore[assignment]
+        stand_ins += cpu_standins.provide_grouped_gemm()
+        cpu_standins.hide_gpu_packages()
+    else:
+        stand_ins += _prepare_gpu(request, announce)
     announce("import of megatron.core")
     version = _import_megatron()
     from . import ranks, watch
 
     watch.install()
-    if device == "cpu":
-        from . import cpu_standins
+    from . import cpu_standins, model
 
+    if device == "cuda" and not model.has_transformer_engine():
+        stand_ins += cpu_standins.bind_transformer_engine_names()
+    if device == "cpu":
         stand_ins += cpu_standins.apply_to_megatron()
         if request["fused"]:
             stand_ins += cpu_standins.keep_as_fused_kernels_do()
-        if request.get("parallel", {}).get("tensor_model_parallel_size", 1) > 1:
-            stand_ins += cpu_standins.accept_sequence_parallel()
+    local = device == "cpu" or not model.has_transformer_engine()
+    if local and request.get("parallel", {}).get("tensor_model_parallel_size", 1) > 1:
+        stand_ins += cpu_standins.accept_sequence_parallel()
+    if device == "cpu" and request.get("parallel", {}).get("expert_model_parallel_size", 1) > 1:
+        stand_ins += cpu_standins.split_tokens_on_the_host()
+    if device == "cpu":
         _limit_address_space(request["memory_limit"])
     # What was imported stays; without this every later collection would look through all of it.
     gc.freeze()
     announce("process group")
     ranks.join(device, request.get("parallel", {}))
     return version, stand_ins
+
+
+def _prepare_gpu(request: dict[str, Any], announce: Any) -> list[str]:
+    """What stands in for Transformer Engine and grouped_gemm on a GPU; call before importing ``megatron``."""
+    from . import cpu_standins, gpu
+
+    announce("import of transformer_engine")
+    reason = gpu.why_no_transformer_engine()
+    if reason is None:
+        return []
+    gpu.hide_transformer_engine()
+    kind = "torch's scaled_dot_product_attention" if request["fused"] else "Megatron-Core's own"
+    lines = [f"Transformer Engine: {reason}; layers are Megatron-Core's local ones, core attention is {kind}"]
+    if importlib.util.find_spec("grouped_gemm") is None:
+        lines += [f"{line}, whose times are not a kernel's" for line in cpu_standins.provide_grouped_gemm()]
+    return lines
 
 
 def _device(wanted: str, torch: Any) -> str:

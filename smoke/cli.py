@@ -37,6 +37,12 @@ def main_smoke(sites: list[SmokeSite], options: SmokeOptions) -> int:
             options.output_format, report.smoke_text
         )
         sys.stdout.write(visible_lines(write(results)))
+    else:
+        # Its numbers are the first rank's over again; its reasons are its own.
+        for result in results:
+            if result.reason:
+                line = f"rank {os.environ['RANK']}: {result.site.label}: {result.verdict}: {result.reason}"
+                sys.stderr.write(visible(line) + "\n")
     return smoke.exit_code(results)
 
 

@@ -63,8 +63,17 @@ def apply_to_megatron() -> list[str]:
     # MCore logs an error when dropout moves the CPU generator inside "the CUDA state"; here it is meant to.
     logging.getLogger(random.__name__).setLevel(logging.CRITICAL)
     if not getattr(random, "HAVE_TE", False):
-        lines.extend(_bind_transformer_engine_names(random))
+        lines.extend(bind_transformer_engine_names())
     return lines
+
+
+def hide_gpu_packages() -> None:
+    """Have packages whose kernels need CUDA fail to import as where they aren't; call before importing ``megatron``.
+
+    On a machine with a GPU they are there, and Megatron-Core would give them tensors of a CPU.
+    """
+    for name in ("transformer_engine", "transformer_engine_torch", "apex", "scaled_masked_softmax_cuda"):
+        sys.modules[name] = None  # type: ignore[assignment]
 
 
 def provide_grouped_gemm() -> list[str]:
@@ -110,13 +119,34 @@ def accept_sequence_parallel() -> list[str]:
     return ["torch's norms are accepted with sequence parallelism"]
 
 
-def _bind_transformer_engine_names(random: types.ModuleType) -> list[str]:
+def split_tokens_on_the_host() -> list[str]:
+    """Let experts be spread over ranks; call after importing ``megatron``.
+
+    MCore turns the counts that an all-to-all needs into numbers only where they come from a GPU
+    (megatron/core/transformer/moe/moe_utils.py, maybe_move_tensor_to_cpu).
+    """
+    dispatcher = importlib.import_module("megatron.core.transformer.moe.token_dispatcher")
+    name = "maybe_move_tensor_to_cpu"
+    if not hasattr(dispatcher, name):
+        return []
+
+    def move(tensor: Any, as_numpy: bool = False, record_stream: bool = False) -> Any:
+        return tensor.numpy() if as_numpy and isinstance(tensor, Tensor) else tensor
+
+    setattr(dispatcher, name, move)
+    return [f"moe.token_dispatcher.{name} turns counts on a CPU into numbers"]
+
+
+def bind_transformer_engine_names() -> list[str]:
     """Bind what ``tensor_parallel/random.py`` and others name whether or not Transformer Engine is there.
+
+    For any device without it; call after importing ``megatron.core``.
 
     ``CheckpointWithoutOutput(fp8=False)`` computes ``self.fp8 = fp8 is not None`` in some releases, which makes it ask
     Transformer Engine about fp8 although nobody uses fp8. The answers are Transformer Engine's own for "fp8 is off".
     """
     lines = []
+    random = importlib.import_module("megatron.core.tensor_parallel.random")
     for name, value in (
         ("FP8GlobalStateManager", _NoFp8),
         ("activation_recompute_forward", lambda **_: contextlib.nullcontext()),

@@ -73,6 +73,11 @@ def endless_recursion(text: str) -> str | None:
     return f"endless recursion: backward enters MCore's checkpoint again and again ({len(calls)} nested calls seen)"
 
 
+def recurs(error: BaseException) -> bool:
+    """Whether an exception ended an endless recursion."""
+    return endless_recursion("".join(traceback.format_exception(error))) is not None
+
+
 def describe(error: BaseException) -> str:
     """An exception in one line: its class and the first line of its message, shortened."""
     lines = str(error).strip().splitlines()

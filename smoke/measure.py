@@ -14,6 +14,15 @@ import torch
 
 from . import ranks, watch
 
+#: What a model's forward takes, by name; see :func:`.model.make_batch`.
+Batch = dict[str, torch.Tensor | None]
+
+#: Unmeasured steps at most, before steps are timed.
+_MOST_WARM_UP = 12
+
+#: A step that takes more than this part of the one before it is no longer warming up.
+_STEADY = 0.95
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -28,7 +37,7 @@ class Step:
     gradients: dict[str, torch.Tensor | None]
 
 
-def step(model: Any, batch: dict[str, torch.Tensor], announce: Callable[[str], None] = lambda stage: None) -> Step:
+def step(model: Any, batch: Batch, announce: Callable[[str], None] = lambda stage: None) -> Step:
     """Take one step from the common seed, with nothing attached that could change the outcome.
 
     In particular without ``saved_tensors_hooks``: under hooks ``ctx.saved_tensors`` makes a new tensor at every access,
@@ -42,8 +51,9 @@ def step(model: Any, batch: dict[str, torch.Tensor], announce: Callable[[str], N
     loss = model(**batch).float().mean()
     announce("backward")
     loss.backward()
+    # No copies: the model lets go of its own right after, and at a real size the peak would be that of the copies.
     gradients = {
-        name: None if parameter.grad is None else parameter.grad.detach().clone()
+        name: None if parameter.grad is None else parameter.grad.detach()
         for name, parameter in model.named_parameters()
     }
     model.zero_grad(set_to_none=True)
@@ -59,7 +69,7 @@ class _Kept:
         self.tensor = tensor
 
 
-def saved_bytes(model: Any, batch: dict[str, torch.Tensor]) -> int:
+def saved_bytes(model: Any, batch: Batch) -> int:
     """Bytes that a forward pass leaves behind for backward: each storage once, parameters and the batch aside.
 
     The sizes are read when the pass is over: ``CheckpointWithoutOutput`` empties a storage after it was saved, and what
@@ -90,9 +100,9 @@ class Kept:
     leftover: dict[str, int]
 
 
-def kept(model: Any, batch: dict[str, torch.Tensor]) -> Kept:
+def kept(model: Any, batch: Batch) -> Kept:
     """Follow every storage of a forward pass, on a CPU."""
-    storages = watch.Storages([*_tensors_of(model), *batch.values()])
+    storages = watch.Storages(_tensors_of(model, batch))
     with watch.watching(model, storages) as seen:
         loss, packed = _forward_keeping(model, batch)
     gc.collect()
@@ -171,9 +181,9 @@ class Followed:
     most: int
 
 
-def followed(model: Any, batch: dict[str, torch.Tensor], device: str) -> Followed:
+def followed(model: Any, batch: Batch, device: str) -> Followed:
     """Take a step and follow it: every storage on a CPU, calls alone on CUDA, where kernels allocate by themselves."""
-    storages = watch.Storages([*_tensors_of(model), *batch.values()]) if device == "cpu" else None
+    storages = watch.Storages(_tensors_of(model, batch)) if device == "cpu" else None
     with watch.watching(model, storages) as seen:
         step(model, batch)
     gc.collect()
@@ -187,7 +197,37 @@ def followed(model: Any, batch: dict[str, torch.Tensor], device: str) -> Followe
     return Followed(storages.peak, seen.calls, savings, most)
 
 
-def peak_bytes(model: Any, batch: dict[str, torch.Tensor], device: str) -> int:
+@dataclass(frozen=True, slots=True)
+class Allocated:
+    """What CUDA's allocator says of a step, in bytes.
+
+    Attributes:
+        forward: more allocated after forward than before, with no hooks attached.
+        left: more allocated after backward than before forward, with the gradients gone.
+    """
+
+    forward: int
+    left: int
+
+
+def allocated(model: Any, batch: Batch) -> Allocated:
+    """Ask CUDA's allocator before and after forward: it sees what hooks don't, leaks and an extension's own buffers."""
+    model.zero_grad(set_to_none=True)
+    ranks.seed()
+    watch.begin()
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    loss = model(**batch).float().mean()
+    torch.cuda.synchronize()
+    forward = torch.cuda.memory_allocated() - before
+    loss.backward()
+    model.zero_grad(set_to_none=True)
+    del loss
+    torch.cuda.synchronize()
+    return Allocated(forward, torch.cuda.memory_allocated() - before)
+
+
+def peak_bytes(model: Any, batch: Batch, device: str) -> int:
     """Peak memory of a step in bytes.
 
     On CUDA what the allocator reports as allocated, parameters included. On a CPU there is no such count, so it is the
@@ -199,12 +239,12 @@ def peak_bytes(model: Any, batch: dict[str, torch.Tensor], device: str) -> int:
         step(model, batch)
         torch.cuda.synchronize()
         return torch.cuda.max_memory_allocated()
-    with watch.Storages([*_tensors_of(model), *batch.values()]) as storages:
+    with watch.Storages(_tensors_of(model, batch)) as storages:
         step(model, batch)
     return storages.peak
 
 
-def _forward_keeping(model: Any, batch: dict[str, torch.Tensor]) -> tuple[torch.Tensor, weakref.WeakSet[_Kept]]:
+def _forward_keeping(model: Any, batch: Batch) -> tuple[torch.Tensor, weakref.WeakSet[_Kept]]:
     """The loss, and what autograd keeps for it as long as the loss is held."""
     kept: weakref.WeakSet[_Kept] = weakref.WeakSet()
 
@@ -229,15 +269,16 @@ def _sizes(kept: weakref.WeakSet[_Kept], own: set[int]) -> dict[int, int]:
     return sizes
 
 
-def _tensors_of(model: Any) -> list[torch.Tensor]:
-    return [*model.parameters(), *model.buffers()]
+def _tensors_of(model: Any, batch: Batch) -> list[torch.Tensor]:
+    return [*model.parameters(), *model.buffers(), *(tensor for tensor in batch.values() if tensor is not None)]
 
 
-def _own(model: Any, batch: dict[str, torch.Tensor]) -> set[int]:
-    return {tensor.untyped_storage().data_ptr() for tensor in (*model.parameters(), *batch.values())}
+def _own(model: Any, batch: Batch) -> set[int]:
+    given = (tensor for tensor in batch.values() if tensor is not None)
+    return {tensor.untyped_storage().data_ptr() for tensor in (*model.parameters(), *given)}
 
 
-def step_flops(model: Any, batch: dict[str, torch.Tensor]) -> int:
+def step_flops(model: Any, batch: Batch) -> int:
     """Floating-point operations of a step's matrix products, forward, backward and recomputed, counted one by one."""
     from torch.utils.flop_counter import FlopCounterMode
 
@@ -247,18 +288,26 @@ def step_flops(model: Any, batch: dict[str, torch.Tensor]) -> int:
     return counter.get_total_flops()
 
 
-def step_times(model: Any, batch: dict[str, torch.Tensor], repeats: int, warm_up: int = 2) -> list[float]:
-    """Seconds that each of ``repeats`` steps took on CUDA, forward and backward, after ``warm_up`` unmeasured ones.
+def step_times(model: Any, batch: Batch, repeats: int, warm_up: int = 2) -> list[float]:
+    """Seconds that each of ``repeats`` steps took on CUDA, forward and backward, after unmeasured ones.
 
-    Wall time, with the device waited for.
+    Wall time, with the device waited for. There are ``warm_up`` unmeasured steps, and up to :data:`_MOST_WARM_UP` while
+    each is faster than the one before it: compilers and kernels' autotuning take more steps than one can tell.
     """
-    times = []
-    for number in range(warm_up + repeats):
-        model.zero_grad(set_to_none=True)
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        model(**batch).float().mean().backward()
-        torch.cuda.synchronize()
-        if number >= warm_up:
-            times.append(time.perf_counter() - start)
-    return times
+    earlier, number = float("inf"), 0
+    while True:
+        taken = _timed_step(model, batch)
+        number += 1
+        if number >= warm_up and (taken > _STEADY * earlier or number >= _MOST_WARM_UP):
+            break
+        earlier = taken
+    return [_timed_step(model, batch) for _ in range(repeats)]
+
+
+def _timed_step(model: Any, batch: Batch) -> float:
+    model.zero_grad(set_to_none=True)
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    model(**batch).float().mean().backward()
+    torch.cuda.synchronize()
+    return time.perf_counter() - start

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import dataclasses
 import importlib
-import importlib.util
 import inspect
 from typing import Any
 
 import torch
+
+from . import gpu
 
 #: Fused kernels that need CUDA, Apex or Transformer Engine, and what a CPU takes instead.
 _CPU_SETTINGS: dict[str, object] = {
@@ -46,9 +47,8 @@ class Unsupported(Exception):
 
 def has_transformer_engine() -> bool:
     """Whether Megatron-Core can use Transformer Engine here."""
-    # Not MCore's own HAVE_TE: some modules set it although the import they guard bound only None. And not the Python
-    # alone, which `advise` runs over shapes.
-    return importlib.util.find_spec("transformer_engine_torch") is not None
+    # Not MCore's own HAVE_TE: some modules set it although the import they guard bound only None.
+    return gpu.why_no_transformer_engine() is None
 
 
 def require(settings: dict[str, object], device: str) -> None:
@@ -61,8 +61,10 @@ def require(settings: dict[str, object], device: str) -> None:
     if (settings.get("fp8") or settings.get("fp4")) and not te:
         raise Unsupported("fp8 and fp4 need Transformer Engine on a GPU")
     graphs = settings.get("cuda_graph_impl") not in (None, "none")
-    if (graphs or settings.get("enable_cuda_graph") or settings.get("external_cuda_graph")) and device != "cuda":
-        raise Unsupported("CUDA graphs need a GPU")
+    if graphs or settings.get("enable_cuda_graph") or settings.get("external_cuda_graph"):
+        # Captured by create_cudagraphs (megatron/core/pipeline_parallel/schedules.py), and only with another tracker of
+        # random states than a plain run's (megatron/core/transformer/cuda_graphs.py).
+        raise Unsupported("CUDA graphs are captured by the training schedule on a GPU, which smoke does not run")
     for name in ("cpu_offloading", "fine_grained_activation_offloading"):
         if settings.get(name) and not te:
             raise Unsupported(f"{name} needs Transformer Engine on a GPU")
@@ -75,9 +77,10 @@ def require(settings: dict[str, object], device: str) -> None:
         raise Unsupported("moe_shared_expert_overlap needs CUDA streams")
 
 
-def turned_off(settings: dict[str, object]) -> list[str]:
-    """The settings that a CPU cannot have and runs without."""
-    return sorted(name for name, value in settings.items() if value and _CPU_SETTINGS.get(name, value) is False)
+def turned_off(settings: dict[str, object], device: str) -> list[str]:
+    """The settings that the device cannot have and runs without."""
+    off = _CPU_SETTINGS if device == "cpu" else gpu.settings_off(settings, has_transformer_engine())
+    return sorted(name for name, value in settings.items() if value and off.get(name, value) is False)
 
 
 def unread(settings: dict[str, object]) -> list[str]:
@@ -96,7 +99,7 @@ def build_config(settings: dict[str, object], device: str) -> tuple[Any, list[st
 
     Args:
         settings: its fields as plain values; enums, dtypes and activation functions by name.
-        device: ``cpu`` turns off the fused kernels a CPU lacks.
+        device: the fused kernels that it lacks are turned off.
 
     Returns:
         The config, and the names in ``settings`` that this release's config has no field for.
@@ -108,6 +111,8 @@ def build_config(settings: dict[str, object], device: str) -> tuple[Any, list[st
     fields = {field.name: field for field in dataclasses.fields(kind)}
     if device == "cpu":
         settings = {**settings, **_CPU_SETTINGS, **_cpu_fusion(settings)}
+    else:
+        settings = {**settings, **gpu.settings_off(settings, has_transformer_engine())}
     known = {name: _plain_to_field(fields[name], value) for name, value in settings.items() if name in fields}
     ignored = sorted(name for name in settings if name not in fields and name not in _CPU_SETTINGS)
     return kind(**copy.deepcopy(known)), ignored
@@ -120,7 +125,8 @@ def build_model(config: Any, run: dict[str, int], *, device: str, fused: bool = 
         config: from :func:`build_config`.
         run: ``seq_length`` and ``vocab_size``.
         device: Transformer Engine's layers on ``cuda`` where installed, else MCore's local ones.
-        fused: on a CPU, keep what a GPU's fused kernels keep for backward (see :mod:`.cpu_standins`).
+        fused: without Transformer Engine, keep what its core attention keeps for backward: with torch's kernel on a
+            GPU (see :mod:`.gpu`), with a stand-in on a CPU (see :mod:`.cpu_standins`).
         rope: MCore's ``position_embedding_type``.
 
     Raises:
@@ -131,9 +137,12 @@ def build_model(config: Any, run: dict[str, int], *, device: str, fused: bool = 
     use_te = device == "cuda" and has_transformer_engine()
     block = specs.get_gpt_decoder_block_spec(config, use_te, normalization=config.normalization)
     if fused and not use_te:
-        from .cpu_standins import flash_core_attention
+        if device == "cuda":
+            core = gpu.core_attention()
+        else:
+            from .cpu_standins import flash_core_attention
 
-        core = flash_core_attention()
+            core = flash_core_attention()
         block.layer_specs = copy.deepcopy(block.layer_specs)
         for layer in block.layer_specs:
             layer.submodules.self_attention.submodules.core_attention = core
@@ -157,20 +166,25 @@ def build_model(config: Any, run: dict[str, int], *, device: str, fused: bool = 
     return model.train()
 
 
-def make_batch(run: dict[str, int], device: str) -> dict[str, torch.Tensor]:
-    """Random tokens and labels (b, s), positions, and the causal mask (1, 1, s, s), True where attention is barred."""
+def make_batch(run: dict[str, int], device: str, *, fused: bool = False) -> dict[str, torch.Tensor | None]:
+    """Random tokens and labels (b, s), positions, and the causal mask (1, 1, s, s), True where attention is barred.
+
+    The mask is None on a GPU whose core attention is causal by itself: Transformer Engine's, and torch's kernel
+    (``fused``). At a sequence of 131,072 it has 16 GiB.
+    """
     generator = torch.Generator().manual_seed(0)
     shape = (run["micro_batch_size"], run["seq_length"])
     tokens = torch.randint(run["vocab_size"], shape, generator=generator)
     labels = torch.randint(run["vocab_size"], shape, generator=generator)
-    mask = torch.ones(1, 1, shape[1], shape[1], dtype=torch.bool).triu(1)
-    batch = {
-        "input_ids": tokens,
-        "position_ids": torch.arange(shape[1]).expand(shape).contiguous(),
-        "attention_mask": mask,
-        "labels": labels,
+    batch: dict[str, torch.Tensor | None] = {
+        "input_ids": tokens.to(device),
+        "position_ids": torch.arange(shape[1]).expand(shape).contiguous().to(device),
+        "attention_mask": None,
+        "labels": labels.to(device),
     }
-    return {name: tensor.to(device) for name, tensor in batch.items()}
+    if device == "cpu" or not (fused or has_transformer_engine()):
+        batch["attention_mask"] = torch.ones(1, 1, shape[1], shape[1], dtype=torch.bool, device=device).triu_(1)
+    return batch
 
 
 def accepted(function: Any, arguments: dict[str, Any]) -> dict[str, Any]:

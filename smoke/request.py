@@ -27,6 +27,11 @@ NOT_RUN = "not-run"
 
 FAILURES = frozenset({RAISED, DIFFERED, NOT_ENGAGED, TIMEOUT, OUT_OF_MEMORY})
 
+#: Stages of a run on a GPU: its first step, in which functions are compiled, and what comes after. Each gives the child
+#: the whole deadline again.
+WARM_UP = "warm-up"
+WARMED_UP = "warmed up"
+
 GIB = 1024**3
 
 
@@ -58,7 +63,7 @@ class SmokeOptions:
     """The options ``smoke`` and ``bench`` share; both ignore what isn't theirs.
 
     Attributes:
-        timeout: seconds that one child process may take.
+        timeout: seconds that one child process may take; on a GPU that its first step may take, and what follows it.
         memory_limit: bytes of host memory that one child process may take.
         layers: transformer layers to build; None chooses the fewest that exercise the site's settings.
         mcore: a folder with ``megatron/core`` in it, or the version that must be installed; None takes what is.

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from . import failure
-from .request import OUT_OF_MEMORY, RAISED, TIMEOUT, Unavailable
+from .request import OUT_OF_MEMORY, RAISED, TIMEOUT, WARM_UP, WARMED_UP, Unavailable
 
 #: How often the child's memory and the deadline are looked at, in seconds.
 _LOOK_EVERY = 0.05
@@ -45,7 +45,7 @@ class Outcome:
         stage: the last stage it announced.
         frame: the innermost Megatron-Core frame, where known.
         seconds: wall time.
-        peak_memory: the most resident memory seen, in bytes.
+        peak_memory: the most resident memory seen, in bytes; on a GPU less what is mapped from files.
         rows: what it answered piece by piece before it ended; each piece gives it the whole deadline again.
     """
 
@@ -72,7 +72,7 @@ def run_child(
     Args:
         request: see :mod:`.trial`; must be JSON.
         timeout: seconds of wall time.
-        memory_limit: bytes of resident host memory.
+        memory_limit: bytes of resident host memory; on a GPU less the gigabytes of libraries mapped from files.
         mcore: a folder to import ``megatron`` from, before anything installed.
         on_stage: told every stage that the child announces.
 
@@ -138,6 +138,7 @@ class _Watch:
         self.unavailable: str | None = None
         self.peak = 0
         self.rows: list[dict[str, Any]] = []
+        self._on_gpu = False
         self._timeout = deadline - time.monotonic()
         self._process = process
         self._events = events
@@ -162,7 +163,7 @@ class _Watch:
                         return None
                 if time.monotonic() > self._deadline:
                     return TIMEOUT
-                memory = _resident(self._process.pid)
+                memory = _resident(self._process.pid, count_files=not self._on_gpu)
                 self.peak = max(self.peak, memory)
                 if memory > self._memory_limit:
                     return OUT_OF_MEMORY
@@ -170,8 +171,13 @@ class _Watch:
     def _take(self, event: dict[str, Any]) -> None:
         self.result = event.get("result")
         self.unavailable = event.get("unavailable")
+        if event.get("device") == "cuda":
+            # The peak so far is that of the libraries.
+            self._on_gpu, self.peak = True, 0
         if "row" in event:
             self.rows.append(event["row"])
+            self._deadline = time.monotonic() + self._timeout
+        if event.get("stage") in (WARM_UP, WARMED_UP):
             self._deadline = time.monotonic() + self._timeout
         if "stage" in event:
             self.stage = event["stage"]
@@ -206,11 +212,17 @@ def _environment(mcore: str | None) -> dict[str, str]:
     return environment
 
 
-def _resident(pid: int) -> int:
-    """Resident memory of a process in bytes; 0 where there is no /proc to ask, or no such process any more."""
+def _resident(pid: int, *, count_files: bool = True) -> int:
+    """Resident memory of a process in bytes; 0 where there is no /proc to ask, or no such process any more.
+
+    Args:
+        pid: the process.
+        count_files: count what is shared too: pages of mapped files, such as libraries, and the driver's.
+    """
     try:
         with open(f"/proc/{pid}/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+            _, resident, shared, *_ = map(int, file.read().split())
+            return (resident if count_files else resident - shared) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError, ValueError):
         return 0
 

@@ -68,6 +68,9 @@ _MODULE_NEEDS: dict[str, dict[str, object]] = {
 
 _QK_NORM_MODELS = frozenset({"qwen3", "qwen3_moe"})
 
+#: What sizes are multiples of in fp8 and fp4: a block of Transformer Engine's blockwise scaling.
+_LOW_PRECISION = 128
+
 #: Layers that are built: a first, a last, and one between them.
 _LAYERS = 3
 
@@ -124,7 +127,7 @@ def plan(site: SmokeSite, options: SmokeOptions, ranks: int = 1) -> Plan:
     Args:
         site: its settings at real sizes.
         options: ``layers``, ``sizes``, ``model`` and ``facts`` count here.
-        ranks: ranks that were started; with more than one, tensor parallelism keeps as much as they allow.
+        ranks: ranks that were started; with more than one, tensor and expert parallelism keep as much as they allow.
 
     Raises:
         UsageError: a size isn't a positive whole number, or the model's config can't be read.
@@ -140,6 +143,8 @@ def plan(site: SmokeSite, options: SmokeOptions, ranks: int = 1) -> Plan:
     if real.get("moe_layer_freq") not in (None, 1):
         settings["moe_layer_freq"] = layer_pattern(settings, reduced)
     run = {"seq_length": 32, "micro_batch_size": 2, "vocab_size": 128}
+    if settings.get("fp8") or settings.get("fp4"):
+        run["seq_length"] = _LOW_PRECISION * number(settings, "tensor_model_parallel_size", 1)
     for name, value in options.sizes.items():
         (run if name in RUN_SIZES else settings)[name] = value
     _check_sizes(settings, run)
@@ -287,18 +292,36 @@ def _spread(settings: dict[str, object], ranks: int, reduced: list[str]) -> str 
     reason = None
     if settings.get("distribute_saved_activations") and keep == 1:
         reason = "distribute_saved_activations spreads over tensor-parallel ranks, and there is one (use torchrun)"
-    _keep_tensor_parallel(settings, keep, reduced)
+    _keep_tensor_parallel(settings, keep, reduced, _expert_ranks(settings, ranks, keep))
     return reason
 
 
-def _keep_tensor_parallel(settings: dict[str, object], keep: int, reduced: list[str]) -> None:
-    """Take all parallelism out of ``settings``, in place, but for ``keep`` tensor-parallel ranks; say what changed."""
+def _expert_ranks(settings: dict[str, object], ranks: int, tensor: int) -> int:
+    """The recipe's expert-parallel size where the ranks that were started and the few experts built allow it, or 1."""
+    wanted = number(settings, "expert_model_parallel_size", 1)
+    if not settings.get("num_moe_experts") or settings.get("moe_router_num_groups"):
+        return 1
+    # _shrink_experts keeps eight, or fewer where the recipe has fewer.
+    experts = min(number(settings, "num_moe_experts"), 8)
+    tensor = tensor if settings.get("expert_tensor_parallel_size") in (None, tensor) else 1
+    return wanted if ranks % (wanted * tensor) == 0 and experts % wanted == 0 else 1
+
+
+def _keep_tensor_parallel(settings: dict[str, object], keep: int, reduced: list[str], experts: int = 1) -> None:
+    """Take all parallelism out of ``settings``, in place, but for ``keep`` tensor-parallel ranks; say what changed.
+
+    Args:
+        experts: expert-parallel ranks to keep as well.
+    """
     expert_tensor = settings.get("expert_tensor_parallel_size")
+    kept = {"tensor_model_parallel_size": keep, "expert_model_parallel_size": experts}
     for name in PARALLEL_SIZES:
         size = settings.pop(name, None)
-        now = keep if name == "tensor_model_parallel_size" else 1
+        now = kept.get(name, 1)
         if isinstance(size, int) and size != now:
             reduced.append(f"{name} {size} -> {now}")
+    if experts > 1:
+        settings["expert_model_parallel_size"] = experts
     if keep > 1:
         settings["tensor_model_parallel_size"] = keep
         if settings.get("num_moe_experts"):
@@ -324,12 +347,17 @@ def _shrink(settings: dict[str, object]) -> None:
     small_heads = small_groups * shared
     tensor = number(settings, "tensor_model_parallel_size", 1)
     small_groups, small_heads = small_groups * tensor, small_heads * tensor
-    kv = 16
-    small_hidden = max(16 * round(small_heads * kv * hidden / (heads * number(settings, "kv_channels")) / 16), 16)
+    # Matrices in fp8 have sides that are multiples of 128 where they are scaled by blocks, and so has a head.
+    low = bool(settings.get("fp8") or settings.get("fp4"))
+    unit = _LOW_PRECISION if low else 16
+    kv = unit
+    small_hidden = small_heads * kv * hidden / (heads * number(settings, "kv_channels"))
+    small_hidden = max(unit * round(small_hidden / unit), unit)
     small_hidden = min(small_hidden, 256 * tensor)
 
     def scaled(name: str) -> int:
-        return max(16 * tensor, 16 * tensor * round(number(settings, name) * small_hidden / hidden / (16 * tensor)))
+        step = unit * tensor
+        return max(step, step * round(number(settings, name) * small_hidden / hidden / step))
 
     for name in ("ffn_hidden_size", "moe_ffn_hidden_size", "moe_shared_expert_intermediate_size"):
         if settings.get(name):
@@ -338,9 +366,9 @@ def _shrink(settings: dict[str, object]) -> None:
         _shrink_experts(settings)
     if settings.get("multi_latent_attention"):
         small_groups = small_heads
-        settings.update(kv_lora_rank=32, qk_head_dim=16, qk_pos_emb_head_dim=16, v_head_dim=16)
+        settings.update(kv_lora_rank=max(32, unit), qk_head_dim=unit, qk_pos_emb_head_dim=unit, v_head_dim=unit)
         if settings.get("q_lora_rank"):
-            settings["q_lora_rank"] = 48
+            settings["q_lora_rank"] = max(48, unit)
     settings.update(
         hidden_size=small_hidden, num_attention_heads=small_heads, num_query_groups=small_groups, kv_channels=kv
     )

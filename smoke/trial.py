@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from . import expected, failure, measure, model, ranks, sizes, watch
-from .request import DIFFERED, NOT_ENGAGED, NOT_RUN, OUT_OF_MEMORY, PASS, RAISED
+from .request import DIFFERED, NOT_ENGAGED, NOT_RUN, OUT_OF_MEMORY, PASS, RAISED, WARM_UP, WARMED_UP
 
 #: Relative tolerances: of the loss, and of each parameter's gradient (L2 norm of the difference over L2 norm).
 #: Recompute repeats the same operations on the same numbers. On a CPU loss and gradients then are equal to the bit, in
@@ -53,7 +53,10 @@ def smoke(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[s
         off = sizes.without_recompute(settings)
         try:
             reference = _build(off, request, enter, "recompute off")
-            plain = measure.step(reference, model.make_batch(run, device), lambda name: enter(f"{name}, recompute off"))
+            batch = model.make_batch(run, device, fused=request["fused"])
+            if device == "cuda":
+                _warm_up(reference, batch, enter)
+            plain = measure.step(reference, batch, lambda name: enter(f"{name}, recompute off"))
         except Exception as error:
             if _is_memory(error):
                 raise
@@ -66,7 +69,6 @@ def smoke(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[s
             }
         tested = _build(settings, request, enter, "recompute on")
         _copy_weights(reference, tested)
-        batch = model.make_batch(run, device)
         again = measure.step(tested, batch, lambda name: enter(f"{name}, recompute on"))
         enter("comparison")
         result.update(_compare(plain, again, settings, device))
@@ -77,6 +79,9 @@ def smoke(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[s
             if device == "cpu" and ranks.started_ranks() == 1:
                 kept[side] = measure.kept(built, batch)
             result[f"saved_{side}"] = kept[side].saved if kept else measure.saved_bytes(built, batch)
+            if device == "cuda":
+                allocated = measure.allocated(built, batch)
+                result[f"allocated_{side}"] = {"forward": allocated.forward, "left": allocated.left}
             result[f"peak_{side}"] = followed[side].peak
         result["savings"] = followed["on"].savings
         problems = expected.wrong(tested, tested.config, followed["on"].calls)
@@ -94,11 +99,15 @@ def smoke(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[s
         return {**result, "verdict": verdict, "stage": stage, "reason": str(error), "frame": error.frame}
     except Exception as error:
         verdict = OUT_OF_MEMORY if _is_memory(error) else RAISED
+        reason = failure.why(error)
+        if isinstance(error, torch.cuda.OutOfMemoryError) and not failure.recurs(error):
+            # A small model does not fill a GPU: something else does.
+            verdict, reason = NOT_RUN, f"the GPU's memory is used up, which says nothing of the recipe: {reason}"
         return {
             **result,
             "verdict": verdict,
             "stage": stage,
-            "reason": failure.why(error),
+            "reason": reason,
             "frame": failure.frame_of(error),
         }
     return _judge(result, problems)
@@ -220,8 +229,7 @@ def _saved_by_module(
         try:
             alone = {"recompute_granularity": "selective", "recompute_modules": [module], "moe_layer_recompute": False}
             tested = _build({**settings, **alone}, request, lambda stage: None, module)
-            batch = model.make_batch(request["run"], request["device"])
-            found[module] = result["saved_off"] - measure.saved_bytes(tested, batch)
+            found[module] = result["saved_off"] - _saved(tested, request)
         except Exception as error:
             if _is_memory(error):
                 raise
@@ -272,7 +280,7 @@ def _bench_row(settings: dict[str, Any], request: dict[str, Any]) -> dict[str, A
     device = request["device"]
     per_layer = _saved_per_layer(settings, request)
     tested = _build(settings, request, lambda stage: None, "")
-    batch = model.make_batch(request["run"], device)
+    batch = model.make_batch(request["run"], device, fused=request["fused"])
     found: dict[str, Any] = {"saved": per_layer, "flops": measure.step_flops(tested, batch), "times": None}
     if device == "cuda":
         # On a CPU a step of a small model is mostly Python, and its time says nothing of a GPU's.
@@ -287,16 +295,30 @@ def _saved_per_layer(settings: dict[str, Any], request: dict[str, Any]) -> int:
     tables, which are there once, cancel out.
     """
     layers = settings["num_layers"]
-    batch = model.make_batch(request["run"], request["device"])
     counts = []
     for times in (1, 2):
         changed = {**settings, "num_layers": times * layers}
         if isinstance(settings.get("moe_layer_freq"), list):
             changed["moe_layer_freq"] = settings["moe_layer_freq"] * times
         built = _build(changed, request, lambda stage: None, "")
-        counts.append(measure.saved_bytes(built, batch))
+        counts.append(_saved(built, request))
         del built
     return round((counts[1] - counts[0]) / layers)
+
+
+def _saved(built: Any, request: dict[str, Any]) -> int:
+    """Bytes saved for backward; on a GPU after a step, so that no function is compiled while hooks are attached."""
+    batch = model.make_batch(request["run"], request["device"], fused=request["fused"])
+    if request["device"] == "cuda":
+        measure.step(built, batch)
+    return measure.saved_bytes(built, batch)
+
+
+def _warm_up(built: Any, batch: measure.Batch, enter: Announce) -> None:
+    """Take a step for the compilers and the kernels' autotuning, in a stage with a deadline of its own."""
+    enter(WARM_UP)
+    measure.step(built, batch)
+    enter(WARMED_UP)
 
 
 def _free() -> None:
