@@ -1,8 +1,8 @@
 """Write docs/bench.md's tables out of what ``gpu_tables.sh`` has measured: ``gpu_tables.py FOLDER [--gpu NAME]``.
 
 The folder has, of each recipe, ``bench.NAME.json`` (measured on the GPU), ``predicted.NAME.json`` (from a CPU) and
-``smoke.NAME.json``; one that is missing or no JSON is said to be so in the table. ``tables.md`` and ``calibration.md`` are
-written beside them.
+``smoke.NAME.json``; one that is missing or no JSON is said to be so in the table. ``tables.md`` and ``calibration.md``
+are written beside them.
 """
 
 from __future__ import annotations
