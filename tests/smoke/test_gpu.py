@@ -302,3 +302,62 @@ def test_two_ranks_share_the_experts(options, tmp_path):
     (found,) = json.loads(done.stdout)["sites"]
     assert found["verdict"] == "pass", found["reason"]
     assert found["settings"]["expert_model_parallel_size"] == 2
+
+
+RECIPE = """\
+num_layers: 4
+hidden_size: 128
+num_attention_heads: 8
+num_query_groups: 2
+ffn_hidden_size: 384
+seq_length: 128
+micro_batch_size: 1
+vocab_size: 512
+normalization: RMSNorm
+add_bias_linear: false
+hidden_dropout: 0.0
+attention_dropout: 0.0
+bf16: true
+recompute_granularity: selective
+recompute_modules: [mlp]
+"""
+
+#: Makes every child's ``torch.cuda`` the stand-in.
+CUSTOMIZE = """\
+import sys
+
+if "recompute_lint.smoke.child" in sys.orig_argv:
+    from tests.smoke import fake_gpu
+
+    fake_gpu.install()
+"""
+
+
+def test_the_script_fills_the_tables(options, tmp_path):
+    options()
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(CUSTOMIZE)
+    (tmp_path / "dense.yaml").write_text(RECIPE)
+    command = tmp_path / "recompute-lint"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m recompute_lint "$@"\n')
+    command.chmod(0o755)
+    path = os.pathsep.join([str(tmp_path / "site"), str(ROOT)])
+    tools = {"PYTHON": sys.executable, "RECOMPUTE_LINT": str(command)}
+    done = subprocess.run(
+        [ROOT / "tools" / "gpu_tables.sh", tmp_path / "out", tmp_path / "dense.yaml"],
+        env={**os.environ, **tools, "PYTHONPATH": path, "TORCHDYNAMO_DISABLE": "1"},
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    table = (tmp_path / "out" / "tables.md").read_text()
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| a fake GPU | dense |")]
+    assert [row[2] for row in rows] == [
+        "none", "selective: core_attn", "selective: layernorm", "selective: mlp", "full", "recipe: mlp",
+    ]  # fmt: skip
+    # Bytes of full are those of its input, on whatever device they are counted.
+    (full_row,) = [row for row in rows if row[2] == "full"]
+    assert full_row[3:6] == ["0.03 MiB", "0.03 MiB", "1.000"]
+    assert all(row[7].endswith(" ms") for row in rows)
+    assert "- dense, smoke: pass" in table
+    assert "scaled_dot_product_attention" in table
+    assert (tmp_path / "out" / "calibration.md").read_text().count("| dense |") == len(rows)
