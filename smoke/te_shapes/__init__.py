@@ -11,6 +11,7 @@ Runs only in a child process: :func:`install` changes ``sys.modules`` for good.
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
 import os
 import sys
 import types
@@ -55,6 +56,7 @@ def install(folder: str) -> None:
         for name in part.__all__:
             found = getattr(part, name)
             setattr(extension, name, DONE.counted(found) if isinstance(found, types.FunctionType) else found)
+    extension.__spec__ = importlib.machinery.ModuleSpec("transformer_engine_torch", None)  # find_spec asks for it
     sys.modules["transformer_engine_torch"] = extension
     sys.path.insert(0, os.path.abspath(folder))
     # Transformer Engine looks for its shared object when it is imported, unless it is being built.
