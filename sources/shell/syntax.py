@@ -76,6 +76,8 @@ class Simple(NamedTuple):
     end: int
     #: Whether its words are read a second time, with what variables hold in them.
     again: bool = False
+    #: Whether it is no command of its own, but the test that holds in its branch.
+    assumed: bool = False
 
 
 Event = Assign | Simple
@@ -520,7 +522,7 @@ class Parser:
             self.lists.append((operator, depth, self.at))
             before = self.events[-1] if self.events else None
             if operator == "&&" and isinstance(before, Simple) and literal(before.words[0]) in COMPARING:
-                self.events.append(before._replace(branch=tuple(self.branch)))  # it holds where the branch is taken
+                self.events.append(before._replace(branch=tuple(self.branch), assumed=True))
 
     def _end_lists(self, *, all_of_them: bool = False) -> None:
         """The lists of commands that began at this depth, or all, are at their end."""
@@ -701,7 +703,7 @@ class Parser:
             pattern = self.text[self.at : end].strip().lstrip("(").replace('"', "").replace("'", "")
             words = ((Piece("[", self.at, self.at),), subject, (Piece("=", self.at, self.at),))
             made = (*words, (Piece(pattern, self.at, end),))
-            self.events.append(Simple(made, tuple(self.branch), self._function, self.at, end, self.heredoc))
+            self.events.append(Simple(made, tuple(self.branch), self._function, self.at, end, assumed=True))
         self.at = end + 1
         self.nodes[-1] = ("case", 1)
         return True

@@ -18,7 +18,7 @@ from recompute_lint.sources.shell.syntax import Assign, Event, Parser, Part, Pie
 def parsed(text: str) -> list[Event]:
     events: list[Event] = []
     Parser(text, events).script()
-    return events
+    return [event for event in events if isinstance(event, Assign) or not event.assumed]
 
 
 def shown(event: Event, nodes: dict[int, int]) -> str:
