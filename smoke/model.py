@@ -99,7 +99,7 @@ def build_config(settings: dict[str, object], device: str) -> tuple[Any, list[st
 
     Args:
         settings: its fields as plain values; enums, dtypes and activation functions by name.
-        device: the fused kernels that it lacks are turned off.
+        device: ``cpu`` or ``cuda``: the fused kernels that it lacks are turned off; ``simulated``: it lacks none.
 
     Returns:
         The config, and the names in ``settings`` that this release's config has no field for.
@@ -111,7 +111,7 @@ def build_config(settings: dict[str, object], device: str) -> tuple[Any, list[st
     fields = {field.name: field for field in dataclasses.fields(kind)}
     if device == "cpu":
         settings = {**settings, **_CPU_SETTINGS, **_cpu_fusion(settings)}
-    else:
+    elif device == "cuda":
         settings = {**settings, **gpu.settings_off(settings, has_transformer_engine())}
     known = {name: _plain_to_field(fields[name], value) for name, value in settings.items() if name in fields}
     ignored = sorted(name for name in settings if name not in fields and name not in _CPU_SETTINGS)

@@ -87,7 +87,7 @@ def config(settings: dict[str, Any]) -> tuple[Any, list[str]]:
         fields["persist_layer_norm"] = False
         if known.get("sequence_parallel"):
             accept_sequence_parallel()
-    made, unknown = smoke_model.build_config(fields, "cuda")
+    made, unknown = smoke_model.build_config(fields, "simulated")
     return made, [name for name in unknown if name not in _NOT_HERE and name in known]
 
 
