@@ -341,7 +341,7 @@ def test_the_script_fills_the_tables(options, tmp_path):
     command = tmp_path / "recompute-lint"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m recompute_lint "$@"\n')
     command.chmod(0o755)
-    path = os.pathsep.join([str(tmp_path / "site"), str(ROOT)])
+    path = os.pathsep.join([str(tmp_path / "site"), str(ROOT), os.environ.get("PYTHONPATH", "")])
     tools = {"PYTHON": sys.executable, "RECOMPUTE_LINT": str(command)}
     done = subprocess.run(
         [ROOT / "tools" / "gpu_tables.sh", tmp_path / "out", tmp_path / "dense.yaml"],
