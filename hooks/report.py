@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 _MOST_UNUSED = 1000
 
 
+def counted(number: int, word: str) -> str:
+    """``1 file``, ``2 files``."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
 class Report(NamedTuple):
     """What a run found."""
 
@@ -52,6 +57,13 @@ class Report(NamedTuple):
     def ok(self) -> bool:
         """Whether there is no finding, and no recompute setting that was not read."""
         return not self.diagnostics and not self.unread
+
+    @property
+    def counts(self) -> str:
+        """How many findings there are, as in ``2 errors and 1 warning``; empty where there are none."""
+        errors = sum(diagnostic.severity == "error" for diagnostic in self.diagnostics)
+        numbers = ((errors, "error"), (len(self.diagnostics) - errors, "warning"))
+        return " and ".join(counted(number, word) for number, word in numbers if number)
 
     def __bool__(self) -> bool:
         """Refuse: a report without findings is not empty, and one of settings that were not read is not fine."""

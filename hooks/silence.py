@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 
 from ..sources.files import kind_of
 from ..sources.model import Finding
-from ..sources.text import LINE_BREAK, decode, encode, split_lines
+from ..sources.text import decode, encode, line_starts, split_lines
 from .diagnostics import Diagnostic
 from .fix_check import is_sound
-
-#: A comment that silences codes already.
-_COMMENT = re.compile(r"#\s*recompute-lint:\s*disable=[\w-]+(?:\s*,\s*[\w-]+)*")
+from .suppress import disabling
 
 #: Kinds of files that have comments behind a hash.
 _COMMENTED = frozenset({"python", "script", "yaml"})
@@ -74,17 +71,15 @@ def _in_file(
         kept = [one for one in before if one.code not in silent.get(one.span.line, ())]
         return sorted(map(_identity, after)) == sorted(map(_identity, kept))
 
-    everywhere = text
-    for line, wanted in codes.items():
-        everywhere = _with_comment(everywhere, line, wanted)
+    everywhere = _with_comments(text, codes)
     if works(everywhere, codes):
         return everywhere, []
-    new, silent = text, dict[int, set[str]]()
+    silent: dict[int, set[str]] = {}
     for line, wanted in codes.items():
-        attempt = _with_comment(new, line, wanted)
-        if works(attempt, {**silent, line: wanted}):
-            new, silent = attempt, {**silent, line: wanted}
-    return new, [one for one in found if one.span.line not in silent]
+        attempt = {**silent, line: wanted}
+        if works(_with_comments(text, attempt), attempt):
+            silent = attempt
+    return _with_comments(text, silent), [one for one in found if one.span.line not in silent]
 
 
 def _identity(diagnostic: Diagnostic) -> tuple[str, int, str]:
@@ -96,19 +91,23 @@ def _goes_on(text: str, line: int) -> bool:
     return split_lines(text)[line - 1].endswith("\\")
 
 
-def _with_comment(text: str, line: int, codes: set[str]) -> str:
-    ends = [match.start() for match in LINE_BREAK.finditer(text)]
-    end = ends[line - 1] if line <= len(ends) else len(text)
-    begin = end - len(split_lines(text)[line - 1])
-    return f"{text[:begin]}{comment_on(text[begin:end], codes)}{text[end:]}"
+def _with_comments(text: str, codes: Mapping[int, set[str]]) -> str:
+    """A text with comments at the end of some lines, by number, that silence the codes of each."""
+    lines, starts = split_lines(text), line_starts(text)
+    parts, at = [], 0
+    for number in sorted(codes):
+        line, start = lines[number - 1], starts[number - 1]
+        parts += [text[at:start], comment_on(line, codes[number])]
+        at = start + len(line)
+    return "".join(parts) + text[at:]
 
 
 def comment_on(line: str, codes: set[str]) -> str:
     """A line with a comment that silences the codes, or with the codes in the comment that it has."""
     wanted = ",".join(sorted(codes))
-    match = _COMMENT.search(line)
-    if match:
-        return f"{line[: match.end()]},{wanted}{line[match.end() :]}"
+    comment = disabling(line)
+    if comment:
+        return f"{line[: comment.end]},{wanted}{line[comment.end :]}"
     return f"{line.rstrip(' ')}  # recompute-lint: disable={wanted}"
 
 
@@ -117,5 +116,5 @@ def suppression(path: str, text: str, line: int, code: str) -> str | None:
     lines = split_lines(text)
     if line > len(lines) or (kind_of(path, text.encode("utf-8", "replace")) or "yaml") not in _COMMENTED:
         return None
-    new = _with_comment(text, line, {code})
+    new = _with_comments(text, {line: {code}})
     return None if _goes_on(text, line) or not is_sound(path, text, new, ()) else comment_on(lines[line - 1], {code})

@@ -131,6 +131,11 @@ def _in_line(text: str, line: int, kinds: tuple[re.Pattern[str], ...] = (_NOQA, 
             yield Comment(line, text.index("#", match.start()), match.end(), at, codes)
 
 
+def disabling(line: str) -> Comment | None:
+    """The comment with ``disable=`` that a line has, if it has one."""
+    return next(_in_line(line, 0, (_DISABLE,)), None)
+
+
 def _as_code(token: str) -> str:
     """A code in whatever case as it is; a rule's name as it stands."""
     return token.upper() if re.fullmatch(r"[A-Za-z]+[0-9]*", token) and token[:3].upper() == "RCL" else token

@@ -14,14 +14,13 @@ from ...sources.text import reason_of
 from ...sources.visible import visible, visible_lines
 from .. import output
 from ..options import RUN
-from ..report import Report
+from ..report import Report, counted
 from .check_source import Source
 from .common import (
     UsageError,
     add_configuration_options,
     add_contract_options,
     add_rule_options,
-    count,
     fail,
     is_terminal,
     write,
@@ -266,7 +265,7 @@ def _write_baseline(source: Source, namespace: argparse.Namespace) -> int:
     report, path = source.lint(), namespace.write_baseline
     replace(path, text_of(report.diagnostics, report.lines, path).encode("utf-8", "backslashreplace"))
     if not namespace.quiet:
-        write(f"{path} lists {count(len(report.diagnostics), 'finding')}.\n")
+        write(f"{path} lists {counted(len(report.diagnostics), 'finding')}.\n")
     return 0
 
 
@@ -309,16 +308,13 @@ def _statistics(report: Report, as_json: bool) -> str:
 def summary(report: Report, fixed: int = 0) -> str:
     """One line: what was found, in how many files, and what they were linted against."""
     against = f" ({'; '.join(report.linted_against)})" if report.linted_against else ""
-    looked = f"{count(report.files, 'file')}, {count(report.sites, 'recompute site')}{against}"
-    done = f"Fixed {count(fixed, 'finding')}. " if fixed else ""
+    looked = f"{counted(report.files, 'file')}, {counted(report.sites, 'recompute site')}{against}"
+    done = f"Fixed {counted(fixed, 'finding')}. " if fixed else ""
     listed = f"; {report.in_baseline} more in the baseline" if report.in_baseline else ""
     if report.unread:
         reasons = Counter(place.reason for place in report.unread)
-        why = " and ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-        listed += f"; not read: {count(len(report.unread), 'recompute setting')}, {why} (list: -v; see --dialect)"
+        why = " and ".join(f"{number} {reason}" for reason, number in sorted(reasons.items()))
+        listed += f"; not read: {counted(len(report.unread), 'recompute setting')}, {why} (list: -v; see --dialect)"
     if not report.diagnostics:
         return f"{done}No mistakes found in {looked}{listed}."
-    errors = sum(diagnostic.severity == "error" for diagnostic in report.diagnostics)
-    warnings = len(report.diagnostics) - errors
-    parts = [count(number, word) for number, word in ((errors, "error"), (warnings, "warning")) if number]
-    return f"{done}Found {' and '.join(parts)} in {looked}{listed}."
+    return f"{done}Found {report.counts} in {looked}{listed}."

@@ -12,8 +12,9 @@ from ..contracts import Contracts
 from ..diagnostics import Diagnostic
 from ..engine import Linter
 from ..options import CONFIGURATION_FILES
+from ..report import counted
 from .check_source import Source
-from .common import UsageError, configurations, count, is_terminal, write, write_as_it_is, write_error
+from .common import UsageError, configurations, is_terminal, write, write_as_it_is, write_error
 
 
 def watch(namespace: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> int:
@@ -82,5 +83,5 @@ def suppress(source: Source, namespace: argparse.Namespace) -> int:
         where = f"{one.span.path}:{one.span.line}"
         write_error(f"recompute-lint: {where}: {one.code} is left: no comment can stand there; see --write-baseline")
     if not namespace.quiet:
-        write(f"Suppressed {count(len(report.diagnostics) - len(left), 'finding')}.\n")
+        write(f"Suppressed {counted(len(report.diagnostics) - len(left), 'finding')}.\n")
     return 1 if left else 0

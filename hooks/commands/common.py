@@ -133,11 +133,6 @@ def is_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def count(number: int, word: str) -> str:
-    """``1 file``, ``2 files``."""
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
 def fail(error: Exception) -> int:
     """Say on standard error why the command could not run."""
     write_error(f"recompute-lint: {error}")
@@ -150,7 +145,6 @@ __all__ = [
     "add_contract_options",
     "add_rule_options",
     "configurations",
-    "count",
     "fail",
     "is_terminal",
     "write",

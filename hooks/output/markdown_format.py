@@ -13,7 +13,7 @@ from ...lint_rules.registry import RULES
 from ...sources.visible import visible
 from ..diagnostics import Diagnostic
 from ..fix import apply, resolved
-from ..report import Report
+from ..report import Report, counted
 from .places import relative
 from .visible import shown
 
@@ -30,7 +30,7 @@ _NO_EVIDENCE = (
 
 def render(report: Report, *, color: bool) -> str:
     """The report as Markdown, with headings from the second level on."""
-    parts = [f"## recompute-lint: {_verdict(report)}", _scope(report)]
+    parts = [f"## recompute-lint: {report.counts or 'no mistakes'}", _scope(report)]
     if report.diagnostics:
         parts.append("### What to change")
         by_file: dict[str, list[Diagnostic]] = {}
@@ -48,22 +48,11 @@ def render(report: Report, *, color: bool) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _verdict(report: Report) -> str:
-    errors = sum(diagnostic.severity == "error" for diagnostic in report.diagnostics)
-    counts = ((errors, "error"), (len(report.diagnostics) - errors, "warning"))
-    told = [_count(count, word) for count, word in counts if count]
-    return " and ".join(told) or "no mistakes"
-
-
 def _scope(report: Report) -> str:
     against = f", against {_text('; '.join(report.linted_against))}" if report.linted_against else ""
-    listed = f" The baseline lists {_count(report.in_baseline, 'more finding')}." if report.in_baseline else ""
-    looked = f"{_count(report.files, 'file')}, {_count(report.sites, 'recompute configuration')}"
+    listed = f" The baseline lists {counted(report.in_baseline, 'more finding')}." if report.in_baseline else ""
+    looked = f"{counted(report.files, 'file')}, {counted(report.sites, 'recompute configuration')}"
     return f"Linted: {looked}{against}.{listed}"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'s' * (number != 1)}"
 
 
 def _remark(diagnostic: Diagnostic, lines: list[str]) -> str:
@@ -111,12 +100,12 @@ def _passed(report: Report) -> str:
     if not fine:
         every = "Nothing: every file with a recompute configuration has a finding."
         return every if report.read else "There was nothing to check."
-    return f"{len(fine)} of {_count(len(report.read), 'file')} with recompute configurations: {_listed(fine)}"
+    return f"{len(fine)} of {counted(len(report.read), 'file')} with recompute configurations: {_listed(fine)}"
 
 
 def _unread(report: Report) -> str:
     places = [f"{relative(span.path)}:{span.line}" for span, _ in report.unread]
-    return f"Not read: {_count(len(places), 'recompute setting')}, {_listed(places)}"
+    return f"Not read: {counted(len(places), 'recompute setting')}, {_listed(places)}"
 
 
 def _listed(names: Iterable[str]) -> str:
