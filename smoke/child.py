@@ -21,7 +21,7 @@ from typing import Any
 
 from ..published import requirement  # pyrefly: ignore[missing-import]  # the package is mapped from folders
 from . import failure, lifetime
-from .request import WARM_UP, WARMED_UP
+from .request import WARM_UP, WARMED_UP, Stages
 
 
 class _Missing(Exception):
@@ -64,20 +64,14 @@ def _run(request: dict[str, Any], announce: Any, answer: Any, say_device: Any = 
         from .advise import child as advise
 
         return advise.run(request, announce, answer)
-    stage = "start"
-
-    def enter(name: str) -> None:
-        nonlocal stage
-        stage = name
-        announce(name)
-
+    enter = Stages(announce, "start")
     try:
         version, stand_ins = prepare(request, enter, say_device)
     except _Missing:
         raise
     except Exception as error:
         # Whatever it is, no configuration has been looked at yet.
-        raise _Missing(f"{stage} fails here: {failure.describe(error)}") from error
+        raise _Missing(f"{enter.now} fails here: {failure.describe(error)}") from error
     import torch
 
     from . import model, ranks, trial
@@ -132,11 +126,12 @@ def prepare(request: dict[str, Any], announce: Any, say_device: Any = lambda dev
         # No compiler is asked for, and compiled functions would save other tensors than the ones written down in MCore.
         os.environ["TORCHDYNAMO_DISABLE"] = "1"
         torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
-        from . import cpu_standins
+        from . import cpu_standins, gpu
 
         stand_ins += cpu_standins.apply()
         stand_ins += cpu_standins.provide_grouped_gemm()
-        cpu_standins.hide_gpu_packages()
+        # On a machine with a GPU they are there, and Megatron-Core would give them tensors of a CPU.
+        gpu.hide(*gpu.TRANSFORMER_ENGINE, *gpu.OTHER_KERNELS)
     else:
         stand_ins += _prepare_gpu(request, announce)
     announce("import of megatron.core")
@@ -174,7 +169,7 @@ def _prepare_gpu(request: dict[str, Any], announce: Any) -> list[str]:
     reason = gpu.why_no_transformer_engine()
     if reason is None:
         return []
-    gpu.hide_transformer_engine()
+    gpu.hide(*gpu.TRANSFORMER_ENGINE)
     kind = "torch's scaled_dot_product_attention" if request["fused"] else "Megatron-Core's own"
     lines = [f"Transformer Engine: {reason}; layers are Megatron-Core's local ones, core attention is {kind}"]
     if importlib.util.find_spec("grouped_gemm") is None:

@@ -18,6 +18,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from . import core_attention
+
 
 def apply() -> list[str]:
     """Install the stand-ins that need no Megatron-Core; call before importing ``megatron``.
@@ -65,15 +67,6 @@ def apply_to_megatron() -> list[str]:
     if not getattr(random, "HAVE_TE", False):
         lines.extend(bind_transformer_engine_names())
     return lines
-
-
-def hide_gpu_packages() -> None:
-    """Have packages whose kernels need CUDA fail to import as where they aren't; call before importing ``megatron``.
-
-    On a machine with a GPU they are there, and Megatron-Core would give them tensors of a CPU.
-    """
-    for name in ("transformer_engine", "transformer_engine_torch", "apex", "scaled_masked_softmax_cuda"):
-        sys.modules[name] = None  # type: ignore[assignment]
 
 
 def provide_grouped_gemm() -> list[str]:
@@ -306,15 +299,9 @@ def flash_core_attention() -> type:
     Needs Megatron-Core imported. Attention dropout is left out: flash keeps a seed for it, not a mask, so the bytes are
     the same.
     """
-    from megatron.core.transformer.dot_product_attention import DotProductAttention
 
-    class FlashCoreAttention(DotProductAttention):
+    class FlashCoreAttention(core_attention.base()):  # type: ignore[misc]
         """MCore's ``DotProductAttention`` with :class:`_FlashAttention` for its arithmetic."""
-
-        def __init__(self, config, *args, k_channels=None, v_channels=None, **kwargs) -> None:
-            # Multi-latent attention passes the two widths, which Transformer Engine's class takes and MCore's own
-            # doesn't: without this MCore's local layers cannot be built with it (0.12 to 0.19, TypeError).
-            super().__init__(config, *args, **kwargs)
 
         def forward(self, query, key, value, attention_mask=None, **_):  # type: ignore[override]
             scale = self.softmax_scale

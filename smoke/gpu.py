@@ -10,6 +10,8 @@ import sys
 import torch
 from torch import Tensor
 
+from .core_attention import base
+
 #: Settings that name what only Transformer Engine (or a CUDA extension of Apex) does.
 _NEED_TRANSFORMER_ENGINE = (
     "apply_rope_fusion",
@@ -40,11 +42,16 @@ def why_no_transformer_engine() -> str | None:
     return None
 
 
-def hide_transformer_engine() -> None:
-    """Have every later import of it fail as that of a package that is not there; call before importing ``megatron``."""
-    for name in [name for name in sys.modules if name.startswith(("transformer_engine.", "transformer_engine_torch."))]:
+#: The packages whose kernels need CUDA, by what they are for.
+TRANSFORMER_ENGINE = ("transformer_engine", "transformer_engine_torch")
+OTHER_KERNELS = ("apex", "scaled_masked_softmax_cuda")
+
+
+def hide(*packages: str) -> None:
+    """Have later imports of some packages fail as of ones that are not there; call before importing ``megatron``."""
+    for name in [name for name in sys.modules if name.partition(".")[0] in packages]:
         del sys.modules[name]
-    sys.modules["transformer_engine"] = sys.modules["transformer_engine_torch"] = None  # type: ignore[assignment]
+    sys.modules.update(dict.fromkeys(packages))  # type: ignore[arg-type]
 
 
 def settings_off(settings: dict[str, object], has_transformer_engine: bool) -> dict[str, object]:
@@ -74,14 +81,9 @@ def core_attention() -> type:
     Megatron-Core imported.
     """
     from megatron.core import tensor_parallel
-    from megatron.core.transformer.dot_product_attention import DotProductAttention
 
-    class TorchCoreAttention(DotProductAttention):
+    class TorchCoreAttention(base()):  # type: ignore[misc]
         """MCore's ``DotProductAttention``, causal, with torch's kernel."""
-
-        def __init__(self, config, *args, k_channels=None, v_channels=None, **kwargs) -> None:
-            # Multi-latent attention passes the two widths, which MCore's own class doesn't take.
-            super().__init__(config, *args, **kwargs)
 
         def forward(self, query: Tensor, key: Tensor, value: Tensor, attention_mask=None, **_):  # type: ignore[override]
             # (s, b, heads, d) to (b, heads, s, d).

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from . import gpu
+from .sizes import selected
 
 #: Fused kernels that need CUDA, Apex or Transformer Engine, and what a CPU takes instead.
 _CPU_SETTINGS: dict[str, object] = {
@@ -70,7 +71,7 @@ def require(settings: dict[str, object], device: str) -> None:
             raise Unsupported(f"{name} needs Transformer Engine on a GPU")
     if settings.get("overlap_moe_expert_parallel_comm"):
         raise Unsupported("overlap_moe_expert_parallel_comm changes the training schedule, which smoke does not run")
-    modules = _modules(settings)
+    modules = selected(settings)
     if "moe_act" in modules and not te and not _has_legacy_grouped_mlp():
         raise Unsupported("moe_act lives in TEGroupedMLP in this release, which needs Transformer Engine on a GPU")
     if "shared_experts" in modules and settings.get("moe_shared_expert_overlap") and device != "cuda":
@@ -190,13 +191,6 @@ def make_batch(run: dict[str, int], device: str, *, fused: bool = False) -> dict
 def accepted(function: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     """The ones of ``arguments`` that ``function`` has parameters for."""
     return {name: value for name, value in arguments.items() if name in inspect.signature(function).parameters}
-
-
-def _modules(settings: dict[str, object]) -> list[str]:
-    modules = settings.get("recompute_modules")
-    if settings.get("recompute_granularity") != "selective" or not isinstance(modules, list):
-        return []
-    return [module for module in modules if isinstance(module, str)]
 
 
 def _has_legacy_grouped_mlp() -> bool:

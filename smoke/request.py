@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,23 @@ WARM_UP = "warm-up"
 WARMED_UP = "warmed up"
 
 GIB = 1024**3
+
+
+class Stages:
+    """Announces each stage of a run before it begins, and remembers it.
+
+    Attributes:
+        now: the stage that the run is in.
+    """
+
+    def __init__(self, announce: Callable[[str], None], first: str) -> None:
+        self._announce = announce
+        self.now = first
+
+    def __call__(self, name: str) -> None:
+        """Enter the stage ``name``."""
+        self.now = name
+        self._announce(name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,7 +171,7 @@ def complete(site: SmokeSite, options: SmokeOptions) -> tuple[dict[str, object],
             assumed.setdefault(why, []).append(f"{name}={value}")
 
     if is_open:
-        for module in _selected(real):
+        for module in selected(real):
             for name, value in _MODULE_NEEDS.get(module, {}).items():
                 assume(name, value, f"{module} needs it, and nothing says what model this is")
     if is_open:
@@ -278,7 +278,8 @@ def stage_layers(real: dict[str, object]) -> int:
     return -(-layers // stages)
 
 
-def _selected(settings: dict[str, object]) -> list[str]:
+def selected(settings: dict[str, object]) -> list[str]:
+    """The modules that ``settings`` recompute selectively."""
     modules = settings.get("recompute_modules")
     if settings.get("recompute_granularity") != "selective" or not isinstance(modules, list):
         return []

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from . import expected, failure, measure, model, ranks, sizes, watch
-from .request import DIFFERED, NOT_ENGAGED, NOT_RUN, OUT_OF_MEMORY, PASS, RAISED, WARM_UP, WARMED_UP
+from .request import DIFFERED, NOT_ENGAGED, NOT_RUN, OUT_OF_MEMORY, PASS, RAISED, WARM_UP, WARMED_UP, Stages
 
 #: Relative tolerances: of the loss, and of each parameter's gradient (L2 norm of the difference over L2 norm).
 #: Recompute repeats the same operations on the same numbers. On a CPU loss and gradients then are equal to the bit, in
@@ -36,13 +36,7 @@ def smoke(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[s
     """
     device, settings, run = request["device"], request["settings"], request["run"]
     result: dict[str, Any] = {"verdict": PASS, "reason": None, "frame": None, "stage": None}
-    stage = "configuration"
-
-    def enter(name: str) -> None:
-        nonlocal stage
-        stage = name
-        announce(name)
-
+    enter = Stages(announce, "configuration")
     try:
         enter("configuration")
         result["unread"] = model.unread(request["real"])
@@ -63,7 +57,7 @@ def smoke(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[s
             return {
                 **result,
                 "verdict": NOT_RUN,
-                "stage": stage,
+                "stage": enter.now,
                 "reason": f"the model doesn't run without recompute either: {failure.describe(error)}",
                 "frame": failure.frame_of(error),
             }
@@ -91,12 +85,12 @@ def smoke(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[s
         del tested
         result["modules"] = _saved_by_module(modules, settings, request, result)
     except model.Unsupported as error:
-        return {**result, "verdict": NOT_RUN, "stage": stage, "reason": str(error)}
+        return {**result, "verdict": NOT_RUN, "stage": enter.now, "reason": str(error)}
     except watch.Endless as error:
-        return {**result, "verdict": RAISED, "stage": stage, "reason": str(error), "frame": failure.frame_of(error)}
+        return {**result, "verdict": RAISED, "stage": enter.now, "reason": str(error), "frame": failure.frame_of(error)}
     except _Refused as error:
         verdict = NOT_RUN if request.get("guessed") else RAISED
-        return {**result, "verdict": verdict, "stage": stage, "reason": str(error), "frame": error.frame}
+        return {**result, "verdict": verdict, "stage": enter.now, "reason": str(error), "frame": error.frame}
     except Exception as error:
         verdict = OUT_OF_MEMORY if _is_memory(error) else RAISED
         reason = failure.why(error)
@@ -106,7 +100,7 @@ def smoke(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[s
         return {
             **result,
             "verdict": verdict,
-            "stage": stage,
+            "stage": enter.now,
             "reason": reason,
             "frame": failure.frame_of(error),
         }
