@@ -14,14 +14,7 @@ from typing import Any
 import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 
-
-class Unreadable(Exception):
-    """libcst cannot parse it either. ``line`` counts from 1, ``column`` from 1 and in characters."""
-
-    def __init__(self, line: int, column: int) -> None:
-        super().__init__(line, column)
-        self.line = line
-        self.column = column
+from .text import Unreadable
 
 
 def read(text: str) -> ast.Module:

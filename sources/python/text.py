@@ -57,6 +57,15 @@ def decode_python(path: str, data: bytes) -> str | Finding:
         )
 
 
+class Unreadable(Exception):
+    """A text is no Python that can be parsed. ``line`` counts from 1, ``column`` from 1 and in characters."""
+
+    def __init__(self, line: int, column: int) -> None:
+        super().__init__(line, column)
+        self.line = line
+        self.column = column
+
+
 class Piece(NamedTuple):
     """A comment or a string of a file."""
 

@@ -229,7 +229,8 @@ def _second_reader(path: str, text: str, error: Exception | None) -> Python | Fi
         return _invalid(path, text, error, 1, 1)
     if deep is not None:
         return too_deep(path, bisect_right(line_starts(text), deep))
-    from .cst import Unreadable, read
+    from .cst import read
+    from .text import Unreadable
 
     try:
         return Python(path, text, read(text), in_bytes=False)

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import ast
 
-
-class Unreadable(Exception):
-    """The text cannot be parsed. ``line`` and ``column`` count from 1."""
-
-    def __init__(self, line: int, column: int) -> None:
-        super().__init__(line, column)
-        self.line = line
-        self.column = column
+from recompute_lint.sources.python.text import Unreadable
 
 
 def read(text: str) -> ast.Module:
