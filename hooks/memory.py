@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 
 from ..lint_rules import registry
 from ..lint_rules.finding import Finding
+from ..schemas.reading import read
 from ..sources.files import kind_of
 from ..sources.model import UNKNOWN, Site
+from ..sources.text import split_lines
 from .options import Options, UsageError, size
 
 if TYPE_CHECKING:
@@ -89,8 +91,7 @@ def target_of(site: Site) -> "Target":
         if setting.key.path == site.file:
             keys[name] = (setting.key.line, setting.key.column)
     try:
-        with open(site.file, encoding="utf-8") as stream:
-            text = stream.read()
+        text = "\n".join(split_lines(read(site.file).decode("utf-8")))
     except (OSError, UnicodeDecodeError):
         text = ""
     inherited = frozenset(

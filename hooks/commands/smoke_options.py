@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from ...schemas import store
+from ...schemas import reading, store
 from ...smoke.request import GIB, SmokeOptions, SmokeSite
 from ...sources.model import UNKNOWN, Site
 from ...sources.reader import hides_settings
@@ -119,8 +119,7 @@ def _site(site: Site) -> SmokeSite:
 
 def _text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as stream:
-            return stream.read()
+        return reading.read(path).decode("utf-8", "replace")
     except OSError:
         return ""
 

@@ -7,9 +7,11 @@ import importlib.util
 import operator
 import os
 import re
+from contextlib import suppress
 from importlib import metadata
 from typing import NamedTuple
 
+from ...schemas.reading import read
 from ...sources.errors import UsageError
 from ..request import Unavailable
 
@@ -88,8 +90,8 @@ def requirement(mcore: Place) -> str:
     else:
         for pattern in ("megatron_core-*.dist-info/METADATA", "pyproject.toml"):
             for path in glob.glob(os.path.join(glob.escape(mcore.folder), pattern)):
-                with open(path, encoding="utf-8", errors="replace") as stream:
-                    texts.append(stream.read())
+                with suppress(OSError):
+                    texts.append(read(path).decode("utf-8", "replace"))
     for text in texts:
         match = _REQUIREMENT.search(text)
         if match:

@@ -1,5 +1,7 @@
 """Which Transformer Engine is run where nothing says it."""
 
+import os
+
 import pytest
 
 from recompute_lint.smoke.advise import places
@@ -56,6 +58,12 @@ def test_an_option_goes_first(cache):
 )
 def test_requirement_of_a_wheel_and_of_a_checkout(tmp_path, name, text, expected):
     assert requirement(core(tmp_path, "9.0", name, text)) == expected
+
+
+def test_a_pipe_in_the_place_of_a_checkouts_file_is_passed_over(tmp_path):
+    place = core(tmp_path, "0.16.1")
+    os.mkfifo(tmp_path / "core" / "0.16.1" / "pyproject.toml")
+    assert requirement(place) == requirement(core(tmp_path / "other", "0.16.1"))
 
 
 @pytest.mark.parametrize(
