@@ -182,13 +182,19 @@ class Linter:
         from ..lint_rules import python_check
 
         choice = self.contract(document.path)
-        if document.kind != "python":
-            yield from python_check.check_comments(document, choice)
-            return
         extras = python_check.Extras(
             options.extend_recompute_keys, options.extend_validators, options.parameter_defaults
         )
-        yield from python_check.check(document, choice, extras)
+        if document.kind == "python":
+            yield from python_check.check(document, choice, extras)
+            return
+        if document.kind in ("", "yaml"):
+            yield from python_check.check_comments(document, choice)
+        from ..sources.embedded.pieces import of_python
+
+        for piece, place in of_python(document):
+            found = python_check.check(piece, choice, extras)
+            yield from (place(finding) for finding in found if finding.rule != "invalid-python")
 
     def options_for(self, path: str) -> Options:
         """The options that hold for the file at ``path``."""
