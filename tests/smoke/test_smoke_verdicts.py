@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import venv
 from pathlib import Path
 
@@ -346,3 +347,26 @@ def _run_in(environment, folder):
         text=True,
         timeout=120,
     )
+
+
+def test_what_a_process_group_lets_go_of_late_is_not_kept():
+    """A thread of Gloo's holds a tensor until it runs again after the collective: on a busy machine, for a while."""
+    torch = pytest.importorskip("torch")
+    from recompute_lint.smoke import measure, watch
+
+    storages = watch.Storages([])
+    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    try:
+        with storages:
+            tensor = torch.ones(64) + 1
+            torch.distributed.all_reduce(tensor)
+    finally:
+        torch.distributed.destroy_process_group()
+    holder = [tensor.untyped_storage()]
+    del tensor
+    thread = threading.Timer(0.3, holder.clear)
+    thread.start()
+    measure._wait_for_collectives(storages, set())
+    assert holder == []
+    assert not list(storages.sent)
+    thread.join()
