@@ -98,7 +98,7 @@ def _known(site: Site, reported: set[str]) -> dict[str, Any]:
 def _violations(site: Site, contract: Contract, reported: set[str], te: str | None) -> list[Guard]:
     instance = _known(site, reported)
     guards = [guard for guard in contract.violations(instance) if not guard.requires or _fails(guard.requires, te)]
-    if contract.stands_in:
+    if contract.provisional:
         guards = [guard for guard in guards if _is_rejected_by_all(guard, instance)]
     guards.extend(_with_unknown_fields(site, contract, instance, reported))
     # after a wrong value, other guards on the same field are not reported: the value is wrong once

@@ -216,7 +216,7 @@ class _Literals:
     # ---- settings by themselves
 
     def _single(self, node: ast.AST, parent: ast.AST | None, scope: Scope) -> Iterator[tuple[str, ast.AST, ast.expr]]:
-        """The settings that are made one by one, each judged by itself: the name, where it stands, and the value."""
+        """The settings that are made one by one, each a site by itself: the name, where it stands, and the value."""
         if isinstance(node, ast.Call):
             name = last_name(node.func)
             if name == "setattr" and len(node.args) == 3:
