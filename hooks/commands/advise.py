@@ -15,7 +15,7 @@ from ...smoke.advise.predict import AdviseOptions, AdviseSite
 from ...smoke.advise.words import Target
 from ...smoke.request import GIB
 from ..memory import site_of, target_of
-from ..options import size
+from ..option_table import size
 from ..stated import check_facts
 from .common import UsageError, add_configuration_options, fail
 from .smoke_options import _pairs, read, store

@@ -13,7 +13,7 @@ from ...schemas.reading import read
 from ...sources.text import reason_of
 from ...sources.visible import visible, visible_lines
 from .. import output
-from ..options import RUN
+from ..option_table import RUN
 from ..report import Report, counted
 from .check_source import Source
 from .common import (

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ...lint_rules import registry
 from ...sources.model import Finding
 from ...sources.visible import visible, visible_lines
-from ..options import Configurations, UsageError, codes, dialect, release
+from ..option_table import codes, dialect, release
+from ..options import Configurations, UsageError
 
 if TYPE_CHECKING:
     import argparse

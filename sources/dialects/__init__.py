@@ -229,7 +229,7 @@ DIALECTS = (
             *(*_RECOMPUTE, *_OVERRIDES, b"activations-checkpoint-"),
             *(b"setup_experiment.py", b"performance/run_script"),
         ),
-        ((keys.OTHER_ENGINES.encode(), b"megatron"),),  # verl's switch, which most of its scripts have
+        shared_needles=((keys.OTHER_ENGINES.encode(), b"megatron"),),  # verl's switch, which most of its scripts have
         kind="script",
     ),
     Dialect("python-flags", "python_flags", (*_RECOMPUTE, b"activations_checkpoint_"), kind="python", beside=True),
