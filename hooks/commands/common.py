@@ -124,6 +124,22 @@ def write_as_it_is(text: str) -> None:
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
+def write_to(path: str | None, text: str) -> None:
+    """Write to a file, or to standard output where there is none, as :func:`write_as_it_is` does.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    if path:
+        from ..replace import write as replace
+
+        replace(path, text.encode("utf-8", "backslashreplace"))
+        return
+    write_as_it_is(text)
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
 def write_error(text: str) -> None:
     """Write a line to standard error; Python escapes what its encoding does not have."""
     print(visible(text), file=sys.stderr)
