@@ -12,13 +12,13 @@ Facts from NVIDIA-NeMo/RL at 7ea279abfbeb:
 """
 
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..keys import RECOMPUTE_KEYS
 from ..model import UNKNOWN, Finding, Setting, Site, Span
 from ..reader import Document, Reader
 from ..text import is_placeholder
-from ..yaml.cycles import cycle_of
+from ..yaml.inheritance import Family, Inherited, inherited
 from ..yaml.merge import merge
 from ..yaml.settings import Resolver, dotted, entries_named, scalar_text, settings_of
 from ..yaml.tree import Mapping, Sequence, Value, scalar, span_of
@@ -66,17 +66,6 @@ _PASSED_ON = frozenset(
 _WANTED = _PASSED_ON | RECOMPUTE_KEYS | {"enabled", "fp8", "fp8_recipe"}
 
 
-class Merged(NamedTuple):
-    """A recipe over its parents."""
-
-    root: Mapping
-    #: False when a parent could not be read, so that an absent key may yet be set.
-    complete: bool
-    problems: tuple[Finding, ...]
-    #: Whether a parent was left out since it led here, so that the same file looks different from elsewhere.
-    circular: bool = False
-
-
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each ``megatron_cfg`` of the recipe over its parents.
 
@@ -92,7 +81,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
 
 
 def _read(document: Document, root: Mapping, reader: Reader, forced: bool) -> Reading | None:
-    merged = _merge(document, root, reader, (document.path,))
+    merged = inherited(document, root, reader, (document.path,), _FAMILY)
     if merged is None:
         return None
     found = entries_named(merged.root, "megatron_cfg")
@@ -111,73 +100,6 @@ def _read(document: Document, root: Mapping, reader: Reader, forced: bool) -> Re
 # ---- inheritance
 
 
-def _parent(document: Document, reader: Reader, chain: tuple[str, ...]) -> Merged | None:
-    """A parent over its own parents, worked out once for all who inherit from it."""
-    merged = reader.memo.get(document.path) or reader.visited.get(document.path)
-    if merged is None and document.root is not None:
-        merged = _merge(document, document.root, reader, (*chain, document.path))
-        if merged is not None:
-            (reader.visited if merged.circular else reader.memo)[document.path] = merged
-    return merged
-
-
-def _merge(document: Document, root: Mapping, reader: Reader, chain: tuple[str, ...]) -> Merged | None:
-    """The mapping ``root`` of a file over the file's parents, or None when its ``defaults`` are of another kind.
-
-    A Hydra defaults list (``- _self_``, ``- group: name``) is of another kind. ``chain`` holds the files that led here,
-    this one last.
-    """
-    defaults = root.entries.get("defaults")
-    if defaults is None:
-        return Merged(root, True, tuple(document.problems))
-    references = _references(defaults.value)
-    if references is None:
-        return None
-    base = Mapping({}, root.span)
-    complete = True
-    circular = False
-    problems = list(document.problems)
-    for reference, node in references:
-        reader.follow(chain)
-        path = os.path.normpath(os.path.join(os.path.dirname(document.path), reference))
-        if path in chain:
-            cycle = cycle_of(chain, path)
-            message = f"inherits from itself: {' -> '.join((*cycle, cycle[0]))}"
-            problems.append(Finding("inheritance-cycle", message, _closing(cycle, reader) or span_of(node)))
-            complete = False
-            circular = True
-            continue
-        parent = reader.document(path)
-        if parent.unreadable is not None and is_placeholder(reference):
-            complete = False
-            continue
-        if parent.unreadable is not None:
-            problems.append(_missing(reference, path, node, parent.unreadable))
-            complete = False
-            continue
-        merged = _parent(parent, reader, chain)
-        if merged is None:
-            problems.extend(parent.problems)
-            complete = False
-            continue
-        base = _over(base, merged.root)
-        complete = complete and merged.complete
-        circular = circular or merged.circular
-        problems.extend(merged.problems)
-    own = Mapping({name: entry for name, entry in root.entries.items() if name != "defaults"}, root.span)
-    return Merged(_over(base, own), complete, tuple(dict.fromkeys(problems)), circular)
-
-
-def _closing(cycle: tuple[str, ...], reader: Reader) -> Span | None:
-    """The entry of a cycle's last file that names the first, so that the cycle has one place."""
-    root = reader.document(cycle[-1]).root
-    defaults = root.entries.get("defaults") if root is not None else None
-    for reference, node in (_references(defaults.value) or []) if defaults is not None else []:
-        if os.path.normpath(os.path.join(os.path.dirname(cycle[-1]), reference)) == cycle[0]:
-            return span_of(node)
-    return None
-
-
 def _references(value: Value) -> list[tuple[str, Any]] | None:
     """The parents that a ``defaults`` value names, or None if it is not a path or a list of paths to YAML files."""
     nodes = value.items if isinstance(value, Sequence) else [value]
@@ -191,7 +113,15 @@ def _references(value: Value) -> list[tuple[str, Any]] | None:
     return references
 
 
-def _missing(reference: str, path: str, node: Any, why: Finding) -> Finding:
+def _obstacle(reference: str, parent: Document, node: Any) -> list[Finding] | None:
+    """Why a parent cannot be read, if it cannot: a finding, unless its name is one to be filled in."""
+    if parent.unreadable is None:
+        return None
+    return [] if is_placeholder(reference) else [_missing(reference, parent, node, parent.unreadable)]
+
+
+def _missing(reference: str, parent: Document, node: Any, why: Finding) -> Finding:
+    path = parent.path
     if not os.path.exists(path):
         reason = "no such file"
         folder = os.path.dirname(path) or "."
@@ -222,10 +152,13 @@ def _says_override(value: Value) -> bool:
     return marker is not None and not isinstance(marker.value, (Mapping, Sequence)) and bool(scalar(marker.value))
 
 
+_FAMILY = Family("defaults", _references, _over, _obstacle, lambda document: document.problems)
+
+
 # ---- what becomes of the values
 
 
-def _given(file: str, merged: Merged, path: tuple[str, ...], mapping: Mapping, anchor: Span) -> Given:
+def _given(file: str, merged: Inherited, path: tuple[str, ...], mapping: Mapping, anchor: Span) -> Given:
     """The settings of a ``megatron_cfg``."""
     nested = {
         key: settings_of(entry.value, Resolver(merged.root, (*path, key), _WANTED))

@@ -27,19 +27,20 @@ Closed once both files are found and understood; open otherwise, and for other t
 import ast
 import os
 import re
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..keys import RECOMPUTE_FLAGS, is_nearly
-from ..model import UNKNOWN, Finding, Setting, Site, Span
+from ..model import UNKNOWN, Finding, Setting, Site
 from ..projects import upwards
 from ..reader import Document, Reader
 from ..shell.flags import Line, number
 from ..text import is_placeholder
-from ..yaml.cycles import cycle_of
+from ..yaml.inheritance import Family, Inherited, inherited, of_parent
 from ..yaml.merge import merge
 from ..yaml.search import child, text_at
 from ..yaml.settings import scalar_text, setting
-from ..yaml.tree import Entry, Mapping, Sequence, Value, span_of
+from ..yaml.tree import Mapping, Sequence, Value, span_of
 from . import Given, Reading, ignored, megatron_args, primus_layers
 
 _OVERRIDES = "primus/core/utils/arg_utils.py#L91-L131"
@@ -52,16 +53,11 @@ _WORDS = {"true": True, "false": False}
 
 
 class _Preset(NamedTuple):
-    """A module's or a model's file over those that it extends."""
+    """What a module's or a model's file sets, over those that it extends."""
 
-    root: Mapping
-    complete: bool
+    settings: MappingProxyType[str, Setting] = MappingProxyType({})
+    complete: bool = False
     problems: tuple[Finding, ...] = ()
-    #: Whether a file was left out since it led here, so that the same file looks different from elsewhere.
-    circular: bool = False
-
-
-_NOTHING = Mapping({}, Span("", 1, 1, 1, 1))
 
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
@@ -69,9 +65,9 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     root = document.root
     if root is None:
         return None
-    experiment = _Preset(root, complete=True)
+    experiment = Inherited(root)
     if "extends" in root.entries and (child(root, "modules") is not None or not _is_preset(document.path, root)):
-        experiment = _extend(reader, document, (os.path.normpath(document.path),))
+        experiment = _extended(reader, document, root)
     modules = child(experiment.root, "modules")
     if modules is None:
         return _of_preset(document, reader, root) if forced or _is_preset(document.path, root) else None
@@ -111,27 +107,22 @@ def _is_preset(path: str, root: Mapping) -> bool:
 
 def _of_preset(document: Document, reader: Reader, root: Mapping) -> Reading:
     """What a preset sets, open for what the experiment sets besides; null is there to be set."""
-    preset = _extend(reader, document, (os.path.normpath(document.path),))
-    resolved = (_resolved(setting(key, entry, None)) for key, entry in preset.root.entries.items())
-    settings = {setting.name: setting for setting in resolved if setting.value is not None}
+    preset = _extended(reader, document, root)
+    settings = {name: made for name, made in _settings(preset.root).items() if made.value is not None}
     return Reading([site(Given(settings, document.path, "", root.span), reader)], list(preset.problems))
 
 
 def _trainer(
     document: Document, reader: Reader, module: Mapping, name: str, framework: str
 ) -> tuple[Site, tuple[Finding, ...]]:
-    overrides = child(module, "overrides") or _NOTHING
+    overrides = child(module, "overrides")
     config = _preset(document, reader, module, "config", f"modules/{framework}")
     model = _preset(document, reader, module, "model", f"models/{framework}")
-    entries = {
-        **model.root.entries,
-        **config.root.entries,
-        **overrides.entries,
-    }  # all fields of TransformerConfig are at the top
-    settings = {key: _resolved(entry.setting or setting(key, entry, None)) for key, entry in entries.items()}
+    own = {} if overrides is None else _settings(overrides)
+    settings = {**model.settings, **config.settings, **own}  # all fields of TransformerConfig are at the top
     own_model = text_at(module, "trainer_class") is None and framework == "megatron"
     closed = own_model and config.complete and model.complete
-    anchor = module.span if not overrides.entries else overrides.span
+    anchor = overrides.span if overrides is not None and overrides.entries else module.span
     where = f"modules.{name}.overrides"
     given = Given(settings, document.path, where, anchor, complete=closed)
     if framework == "megatron":
@@ -240,21 +231,26 @@ def _number(text: str) -> Any:
 
 
 def _preset(document: Document, reader: Reader, module: Mapping, key: str, folder: str) -> _Preset:
+    """What the file sets that a module names by ``config`` or ``model``."""
     entry = module.entries.get(key)
-    if entry is None:
-        return _Preset(_NOTHING, complete=False)
-    name = _environment(text_at(module, key) or "")
-    if not isinstance(name, str) or not name or is_placeholder(name):
-        return _Preset(_NOTHING, complete=False)
+    name = "" if entry is None else _environment(text_at(module, key) or "")
+    if entry is None or not isinstance(name, str) or not name or is_placeholder(name):
+        return _Preset()
     file = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
     root = _configs(document.path, reader)
     if root is None:
-        return _Preset(_NOTHING, complete=False)
+        return _Preset()
     path = os.path.join(root, folder, file)
-    there = os.path.exists(path) or reader.document(path).root is not None
-    if not there and os.path.isdir(os.path.join(root, folder)):
-        return _Preset(_NOTHING, complete=False, problems=(_missing(name, path, entry.value),))
-    return _extended(reader, path, (document.path,))
+    preset = reader.document(path)
+    if preset.root is None and not os.path.exists(path) and os.path.isdir(os.path.join(root, folder)):
+        return _Preset(problems=(_missing(name, path, entry.value),))
+    found = of_parent(preset, reader, (document.path,), _FAMILY)
+    if found is None:
+        return _Preset()
+    memo, kept = reader.visited if found.circular else reader.memo, f"primus settings:{preset.path}"
+    if kept not in memo:  # for all who name it
+        memo[kept] = MappingProxyType(_settings(found.root))
+    return _Preset(memo[kept], found.complete, found.problems)
 
 
 def _missing(name: str, path: str, node: Any) -> Finding:
@@ -286,67 +282,28 @@ def _configs(path: str, reader: Reader) -> str | None:
     return reader.memo[key]
 
 
-def _extended(reader: Reader, path: str, chain: tuple[str, ...]) -> _Preset:
-    """The file over those that it extends, worked out once for all who name it."""
-    path = os.path.normpath(path)
-    key = "primus:" + path
-    known = reader.memo.get(key) or reader.visited.get(key)
-    if known is None:
-        known = _extend(reader, reader.document(path), (*chain, path))
-        (reader.visited if known.circular else reader.memo)[key] = known
-    return known
+def _extended(reader: Reader, document: Document, root: Mapping) -> Inherited:
+    """The file over those that it extends."""
+    path = os.path.normpath(document.path)
+    return inherited(document, root, reader, (path,), _FAMILY) or Inherited(root, complete=False)
 
 
-def _extend(reader: Reader, document: Document, chain: tuple[str, ...]) -> _Preset:
-    root = document.root
-    if root is None:
-        return _Preset(_NOTHING, complete=False)
-    entry = root.entries.get("extends")
-    if entry is None:
-        return _Preset(root, "bases" not in root.entries)
-    base = Mapping({}, root.span)
-    complete = True
-    circular = False
-    problems: list[Finding] = []
-    for node, text in _names(entry):
-        reader.follow(chain)
-        parent = os.path.normpath(os.path.join(os.path.dirname(document.path), text))
-        if parent in chain:
-            cycle = cycle_of(chain, parent)
-            message = f"inherits from itself: {' -> '.join((*cycle, cycle[0]))}"
-            problems.append(Finding("inheritance-cycle", message, _closing(cycle, reader) or span_of(node)))
-            complete = False
-            circular = True
-            continue
-        if is_placeholder(text):
-            complete = False
-            continue
-        if "$" not in text and not os.path.exists(parent) and reader.document(parent).root is None:
-            problems.append(_missing(text, parent, node))
-            complete = False
-            continue
-        preset = _extended(reader, parent, chain)
-        base = merge(base, preset.root)
-        complete = complete and preset.complete
-        circular = circular or preset.circular
-        problems.extend(preset.problems)
-    base = merge(base, Mapping({name: entry for name, entry in root.entries.items() if name != "extends"}, root.span))
-    return _Preset(base, complete, tuple(dict.fromkeys(problems)), circular)
+def _parents(value: Value) -> list[tuple[str, Any]]:
+    """The files that ``extends`` names, each with its node."""
+    nodes: list[Value] = value.items if isinstance(value, Sequence) else [value]
+    return [(text, node) for node in nodes if (text := scalar_text(node)) is not None]
 
 
-def _closing(cycle: tuple[str, ...], reader: Reader) -> Span | None:
-    """The entry of a cycle's last file that names the first, so that the cycle has one place."""
-    root = reader.document(cycle[-1]).root
-    entry = root.entries.get("extends") if root is not None else None
-    for node, text in _names(entry) if entry is not None else []:
-        if os.path.normpath(os.path.join(os.path.dirname(cycle[-1]), text)) == cycle[0]:
-            return span_of(node)
+def _obstacle(name: str, parent: Document, node: Any) -> list[Finding] | None:
+    """Why a file that is extended cannot be read, if it cannot: a finding, unless its name is one to be filled in."""
+    if is_placeholder(name):
+        return []
+    if "$" not in name and not os.path.exists(parent.path) and parent.root is None:
+        return [_missing(name, parent.path, node)]
     return None
 
 
-def _names(entry: Entry) -> list[tuple[Any, str]]:
-    nodes: list[Value] = entry.value.items if isinstance(entry.value, Sequence) else [entry.value]
-    return [(node, text) for node in nodes if (text := scalar_text(node)) is not None]
+_FAMILY = Family("extends", _parents, merge, _obstacle, is_whole=lambda root: "bases" not in root.entries)
 
 
 # ---- values
@@ -360,6 +317,11 @@ def _environment(text: str) -> Any:
         return UNKNOWN
     replaced = _ENVIRONMENT.sub(lambda match: match.group(2), text)
     return _WORDS.get(replaced.lower(), number(replaced)) if replaced != text else text
+
+
+def _settings(mapping: Mapping) -> dict[str, Setting]:
+    """The settings of a mapping, with what stands for environment variables replaced."""
+    return {name: _resolved(entry.setting or setting(name, entry, None)) for name, entry in mapping.entries.items()}
 
 
 def _resolved(made: Setting) -> Setting:
