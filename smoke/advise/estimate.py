@@ -10,7 +10,7 @@ from .gpus import Gpu
 from .layout import Chunk, stages
 from .recipe import Recipe
 from .stage import Deferred, Pieces, Run, pattern, peak_of, pieces_of, recomputed, run_of
-from .state import State, state, step_of
+from .state import Elements, State, state, step_of
 
 #: Recomputation of every layer, for the layers that ``block`` recomputes.
 _WHOLE = {"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}
@@ -108,19 +108,19 @@ class Estimator:
 
     def _stage(self, rank: int, chunks: list[Chunk], runs: list[Run], pieces: Pieces) -> Stage:
         recipe = self.recipe
-        dense, expert = self._parameters(chunks, pieces)
+        own = self._parameters(chunks, pieces)
         deferred = self._deferred() if chunks[-1].loss else None
         peak = peak_of(runs, rank, recipe.pipeline, recipe.microbatches, recipe.group, deferred)
         single = {kind: pieces.resting.get((kind,), 0) for kind in (0, 1)}
         resting = sum(single[kind] for chunk in chunks for kind in chunk.layers)
-        held = state(dense, expert, recipe.training)
+        held = state(own, recipe.training)
         return Stage(
             held,
             peak,
             pieces.persistent + pieces.batch + resting,
             sum(run.flops for run in runs),
             self._seconds(runs, held),
-            step_of(dense, expert, recipe.training),
+            step_of(own, recipe.training),
         )
 
     def _seconds(self, runs: list[Run], held: State) -> float:
@@ -133,8 +133,9 @@ class Estimator:
         stepping = (held.gradients + 2 * held.optimizer + held.parameters) / self.gpu.bandwidth
         return rounds * sum(run.seconds for run in runs) + stepping
 
-    def _parameters(self, chunks: list[Chunk], pieces: Pieces) -> tuple[int, int]:
+    def _parameters(self, chunks: list[Chunk], pieces: Pieces) -> Elements:
         dense = expert = 0
+        tables = []
         for chunk in chunks:
             for kind in chunk.layers:
                 unit = next(unit for unit in pieces.units if kind in unit)
@@ -144,12 +145,15 @@ class Estimator:
                 dense, expert = dense + own[0] // share, expert + own[1] // share
             if chunk.embedding:
                 dense += pieces.parameters["embedding"][0]
+                tables.append(pieces.parameters["embedding"][0])
             if chunk.loss:
                 dense += pieces.parameters["head"][0]
                 expert += pieces.parameters["head"][1]
+                tables.append(pieces.parameters["output_layer"][0])
                 if not chunk.embedding and self._copies_embedding():
                     dense += pieces.parameters["word_embedding"][0]
-        return dense, expert
+                    tables.append(pieces.parameters["word_embedding"][0])
+        return Elements(dense, expert, sum(tables), max(tables, default=0))
 
     def _deferred(self) -> Deferred | None:
         """What ``defer_embedding_wgrad_compute`` holds (tensor_parallel/layers.py, grad_output_buffer)."""
