@@ -198,7 +198,7 @@ def _as_tests_run(entry: dict[str, Any], config: dict[str, Any]) -> None:
     if not _NO_WORKSPACE.search(entry["source"]):
         config.setdefault("cublas_workspace_config", _WORKSPACE)
     is_old = "environment lts" in entry.get("software", "") and str(entry.get("date", "")) < _DETERMINISTIC_FLASH
-    if is_old and _gpu(entry) == "a100" and "nondeterministic" not in entry["source"]:
+    if is_old and _gpu(entry) == "a100" and not re.search("nondeterministic|_release", entry["source"]):
         # These tests set NVTE_ALLOW_NONDETERMINISTIC_ALGO=0. Before Hopper Transformer Engine then takes FlashAttention
         # from 2.4.1 on, or none that is fused (attention/dot_product_attention/utils.py, get_attention_backend).
         config["attention_backend"] = config.get("attention_backend") or "unfused"

@@ -89,7 +89,7 @@ class Estimator:
         found = []
         for rank, chunks in enumerate(self.stages):
             runs = [run_of(chunk, choice, plain, whole) for chunk in chunks]
-            found.append(self._stage(rank, chunks, runs, plain))
+            found.append(self._stage(rank, chunks, runs, plain, _resting(chunks, choice, plain, whole)))
         return found
 
     def kept_per_layer(self, choice: dict[str, Any]) -> dict[int, int]:
@@ -106,13 +106,11 @@ class Estimator:
         pieces = self._pieces(needed)
         return {unit[0]: piece.kept + pieces.resting[unit] for unit, piece in pieces.units.items()}
 
-    def _stage(self, rank: int, chunks: list[Chunk], runs: list[Run], pieces: Pieces) -> Stage:
+    def _stage(self, rank: int, chunks: list[Chunk], runs: list[Run], pieces: Pieces, resting: int) -> Stage:
         recipe = self.recipe
         own = self._parameters(chunks, pieces)
         deferred = self._deferred() if chunks[-1].loss else None
         peak = peak_of(runs, rank, recipe.pipeline, recipe.microbatches, recipe.group, deferred)
-        single = {kind: pieces.resting.get((kind,), 0) for kind in (0, 1)}
-        resting = sum(single[kind] for chunk in chunks for kind in chunk.layers)
         held = state(own, recipe.training)
         return Stage(
             held,
@@ -214,15 +212,27 @@ def _needed(choice: dict[str, Any]) -> list[dict[str, Any]]:
     return [{}, _WHOLE] if recomputed(choice) == "block" else [choice]
 
 
+def _resting(chunks: list[Chunk], choice: dict[str, Any], plain: Pieces, whole: Pieces) -> int:
+    """Bytes that layers hold between steps; of ``block`` the first ones do as where every layer is recomputed."""
+    count = int(choice.get("recompute_num_layers") or 0) if recomputed(choice) == "block" else 0
+    return sum(
+        (whole if number < count else plain).resting.get((kind,), 0)
+        for chunk in chunks
+        for number, kind in enumerate(chunk.layers)
+    )
+
+
 def torch_workspace(gpu: Gpu, products: dict[str, bool], setting: str | None = None) -> int:
     """Bytes of torch's cuBLAS workspaces: one per handle, and the thread of backward has a handle of its own.
 
     ATen's parseChosenWorkspaceSize (aten/src/ATen/cuda/CublasHandlePool.cpp): what ``CUBLAS_WORKSPACE_CONFIG`` says as
-    ``:KiB:COUNT`` pairs, else 4096 KiB x 8 on Hopper and 4096 KiB x 2 + 16 KiB x 8 on others (on Blackwell, too, in the
-    releases of torch that the measurements on GB200 ran; later ones have Hopper's). AMD's is 128 MiB on gfx94.
+    ``:KiB:COUNT`` pairs, else 4096 KiB x 8 on Hopper and 4096 KiB x 2 + 16 KiB x 8 on those before it. Blackwell had the
+    latter in earlier releases of torch, and has Hopper's. AMD's is 128 MiB on gfx94.
     """
     if not setting:
-        setting = {(9, 0): ":4096:8", (9, 4): ":4096:32"}.get(gpu.capability, ":4096:2:16:8")
+        setting = {(9, 0): ":4096:8", (9, 4): ":4096:32"}.get(gpu.capability)
+    if not setting:
+        setting = ":4096:8" if gpu.capability >= (10, 0) else ":4096:2:16:8"
     numbers = [int(part) for part in setting.strip(":").split(":")]
     size = sum(kib * count for kib, count in zip(numbers[::2], numbers[1::2], strict=True))
     return 1024 * size * sum(products.values())
