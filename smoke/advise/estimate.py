@@ -226,8 +226,8 @@ def torch_workspace(gpu: Gpu, products: dict[str, bool], setting: str | None = N
     """Bytes of torch's cuBLAS workspaces: one per handle, and the thread of backward has a handle of its own.
 
     ATen's parseChosenWorkspaceSize (aten/src/ATen/cuda/CublasHandlePool.cpp): what ``CUBLAS_WORKSPACE_CONFIG`` says as
-    ``:KiB:COUNT`` pairs, else 4096 KiB x 8 on Hopper and 4096 KiB x 2 + 16 KiB x 8 on those before it. Blackwell had the
-    latter in earlier releases of torch, and has Hopper's. AMD's is 128 MiB on gfx94.
+    ``:KiB:COUNT`` pairs, else 4096 KiB x 8 on Hopper and 4096 KiB x 2 + 16 KiB x 8 on those before it. Blackwell has
+    Hopper's, and had the other in earlier releases of torch. AMD's is 128 MiB on gfx94.
     """
     if not setting:
         setting = {(9, 0): ":4096:8", (9, 4): ":4096:32"}.get(gpu.capability)
