@@ -148,6 +148,7 @@ DIALECTS = (
         "ms-swift",
         "ms_swift",
         _RECOMPUTE,
+        json=True,
         program=r"(?<![^\s/])(?:megatron|swift) (?:sft|pt|rlhf|grpo|dpo|kto|rm|gkd|export)(?!\S)",
     ),
     Dialect("areal", "areal", (*_RECOMPUTE, b"defaults:"), overrides=rf"((?:.*\.)?megatron)\.(?:{_KEY})"),

@@ -303,7 +303,10 @@ def test_finds_a_reviewers_three_remarks_and_nothing_else(lint):
     ]
 
 
-MAKES = "def make(args):\n    cfg = base()\n    model = cfg.model\n    model.recompute_modules = args.modules\n    return cfg\n"
+MAKES = (
+    "def make(args):\n    cfg = base()\n    model = cfg.model\n    model.recompute_modules = args.modules\n"
+    "    return cfg\n"
+)
 
 
 @pytest.mark.parametrize(

@@ -509,3 +509,17 @@ def test_a_program_with_a_parser_of_its_own(lint, flags: str, at: str, code: str
     text = f"python experiment.py {flags}\n"
     expected = [("run.sh", 1, text.index(at) + 1, code)] if at else []
     assert lint({"run.sh": text}, mcore="0.16.1") == expected
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "for G in full fulll; do\n  python train.py --recompute-granularity $G {}\ndone\n",
+        "G=fulll\npython train.py ${{G:+--recompute-granularity $G}} {}\n",
+        "G=${{1:-fulll}}\npython train.py --recompute-granularity $G {}\n",
+    ],
+)
+def test_values_of_loops_and_expansions(lint, script: str) -> None:
+    text = script.format("--recompute-method uniform --recompute-num-layers 1")
+    assert [(line, code) for _, line, _, code in lint({"run.sh": text})] == [(1, "RCL101")]
+    assert lint({"run.sh": text.replace("fulll", "full")}) == []
