@@ -69,16 +69,10 @@ def site(given: Given, reader: Reader) -> Site:
                 reason = f"is ignored: --{flag} goes over it"
                 help = f"delete it, or --{flag}"
                 unread.append(ignored("settings-ignored", given.settings[name], reason, source=_PERFORMANCE, help=help))
-    return Site(
+    return given.to_site(
         "megatron-bridge",
-        given.file,
-        given.path,
-        given.anchor,
-        given.settings,
         effective,
-        {},
-        closed=False,
-        ignored=tuple(unread),
+        ignored=unread,
         parser="megatron-bridge",
         source=_SOURCE,
     )
@@ -130,17 +124,13 @@ def _of_flags(given: Given, line: Line) -> Site:
         settings["recompute_modules"] = modules = at_commas(modules)
         effective.update(recompute_granularity="selective", recompute_modules=modules.value)
         origins["recompute_granularity"] = modules
-    return Site(
+    return given.to_site(
         "megatron-bridge",
-        given.file,
-        given.path,
-        given.anchor,
-        settings,
         effective,
         origins,
-        closed=False,
-        ignored=tuple(unread),
-        rejected=tuple(wrong),
+        settings=settings,
+        ignored=unread,
+        rejected=wrong,
         parser="megatron-bridge",
         source=_PERFORMANCE,
     )
