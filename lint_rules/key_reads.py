@@ -61,6 +61,15 @@ def read_of(node: ast.AST, scope: Scope, file: PythonFile) -> Read | None:
     return Read(node, form, text.rpartition(".")[2], key_node, container, default)
 
 
+def attribute_key(node: ast.expr, scope: Scope, file: PythonFile) -> str:
+    """The recompute key that an attribute or a subscript reads, but for an object's own; empty for anything else."""
+    path = path_of(node)
+    if path is None or len(path) < 2 or path[:-1] in (("self",), ("cls",)):
+        return ""
+    container = node.value if isinstance(node, (ast.Attribute, ast.Subscript)) else None
+    return path[-1] if container is not None and is_key(path[-1], container, scope, file) else ""
+
+
 def _shape(node: ast.Call, scope: Scope, file: PythonFile) -> tuple[str, ast.expr | None, list[ast.expr]]:
     """How a call reads: the form, what from, and its arguments from the key on. The form is empty for other calls."""
     function = node.func
