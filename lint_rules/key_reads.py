@@ -15,6 +15,8 @@ from .python_file import PythonFile
 
 _METHODS = ("get", "pop", "setdefault")
 
+_COLLECTIONS = frozenset({"frozenset", "list", "set", "tuple"})
+
 #: Expressions that are never one name or number.
 _MANY = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.GeneratorExp)
 _MADE = frozenset({"float", "list", "range", "set", "tuple"})
@@ -177,8 +179,10 @@ def is_tested(node: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> bool:
 
 
 def is_kept_for_tests(node: ast.AST, scope: Scope, file: PythonFile) -> bool:
-    """Whether a value goes into a variable that is nothing else and is only tested."""
+    """Whether a value goes into a variable that is nothing else and is only tested, by itself or made a collection."""
     assignment = file.parents.get(node)
+    if isinstance(assignment, ast.Call) and node in assignment.args and last_name(assignment.func) in _COLLECTIONS:
+        assignment = file.parents.get(assignment)
     if not isinstance(assignment, ast.Assign) or len(assignment.targets) != 1:
         return False
     name = assignment.targets[0]

@@ -159,11 +159,19 @@ def _of_attribute(node: ast.BoolOp, operand: ast.expr, key: str, scope: Scope, f
     container = operand.value if isinstance(operand, (ast.Attribute, ast.Subscript)) else None
     if is_tested(node, file.parents) or not hides(default, key, container, scope, file):
         return
-    if is_empty(default) and is_kept_for_tests(node, scope, file):
+    if is_empty(default) and (is_kept_for_tests(node, scope, file) or _is_parsed(container, scope, file)):
         return
     plain = len(node.values) == 2 and operand is node.values[0] and not _binds(default)
     fix = _fix(PlainRead(file.python.span(node), part="left"), safe=False) if plain else None
     yield _finding(node, key, default, fix, file.python)
+
+
+def _is_parsed(container: ast.expr | None, scope: Scope, file: PythonFile) -> bool:
+    """Whether a setting is read from arguments that were parsed, of which None and nothing are the same."""
+    if not isinstance(container, ast.Name):
+        return False
+    made = file.names.value(container, scope)
+    return container.id == "args" or (isinstance(made, ast.Call) and last_name(made.func) in ("get_args", "parse_args"))
 
 
 def _of_condition(node: ast.IfExp, scope: Scope, file: PythonFile) -> Iterator[Finding]:

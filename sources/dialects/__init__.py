@@ -234,7 +234,9 @@ DIALECTS = (
         kind="script",
     ),
     Dialect("python-flags", "python_flags", (*_RECOMPUTE, b"activations_checkpoint_"), kind="python", beside=True),
-    Dialect("python", "python_literals", (*_FIELDS, b"activations_checkpoint_"), kind="python"),
+    Dialect(
+        "python", "python_literals", (*_FIELDS, b"activations_checkpoint_", f"--{keys.WORD}-".encode()), kind="python"
+    ),
 )
 
 NAMES = tuple(dialect.name for dialect in DIALECTS)

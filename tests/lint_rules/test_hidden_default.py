@@ -52,6 +52,7 @@ MISTAKES = {
     "or, three": 'x = a.get("recompute_method") or b.get("recompute_method") or "uniform"',
     "or after an attribute": 'x = cfg.recompute_method or "uniform"',
     "or after a key": 'x = cfg["recompute_method"] or "uniform"',
+    "something of parsed arguments": "a = get_args()\nx = a.recompute_num_layers or 1",
     "or, of arguments": "x = args.recompute_num_layers or 1",
     "or, of what is kept": 'x = self.cfg.recompute_granularity or "full"',
     "in": 'x = cfg["recompute_method"] if "recompute_method" in cfg else "uniform"',
@@ -121,6 +122,10 @@ FINE = {
     "where to sort it": 'x = s["recompute_num_layers"] if s["recompute_num_layers"] is not None else float("inf")',
     "a parameter of its own": 'def f(**kwargs):\n    return kwargs.pop("recompute_method", "uniform")',
     "a parameter of its own, got": 'def f(**more):\n    return more.get("recompute_method") or "uniform"',
+    "empty default of a set that is tested below": (
+        'def f(c):\n    them = set(c.recompute_modules or [])\n    if "mlp" in them:\n        raise ValueError'
+    ),
+    "nothing of parsed arguments": "a = get_args()\nx = a.recompute_num_layers or 0",
     "or of its own": 'x = self.recompute_method or "uniform"',
     "or None after an attribute": "x = cfg.recompute_method or None",
     "or of an attribute in a test": 'if (cfg.recompute_granularity or "") != "full":\n    pass',
