@@ -42,7 +42,9 @@ def has_fields(node: ast.ClassDef) -> bool:
 def imported(function: ast.expr, names: Names, scopes: Iterator[Scope]) -> str:
     """The dotted name of what an expression stands for, as an import in one of some scopes tells; or nothing."""
     path = path_of(function)
-    for scope in scopes if path is not None else ():
+    if path is None:
+        return ""
+    for scope in scopes:
         for node in names.own(scope):
             if isinstance(node, ast.Import):
                 for alias in node.names:
