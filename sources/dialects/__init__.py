@@ -190,6 +190,7 @@ DIALECTS = (
         "ms-swift",
         "ms_swift",
         _RECOMPUTE,
+        json=True,
         program=r"(?<![^\s/])(?:megatron|swift) (?:sft|pt|rlhf|grpo|dpo|kto|rm|gkd|export)(?!\S)",
     ),
     Dialect("areal", "areal", (*_RECOMPUTE, b"defaults:"), overrides=rf"((?:.*\.)?megatron)\.(?:{_KEY})"),
@@ -233,7 +234,9 @@ DIALECTS = (
         kind="script",
     ),
     Dialect("python-flags", "python_flags", (*_RECOMPUTE, b"activations_checkpoint_"), kind="python", beside=True),
-    Dialect("python", "python_literals", (*_FIELDS, b"activations_checkpoint_"), kind="python"),
+    Dialect(
+        "python", "python_literals", (*_FIELDS, b"activations_checkpoint_", f"--{keys.WORD}-".encode()), kind="python"
+    ),
 )
 
 NAMES = tuple(dialect.name for dialect in DIALECTS)
