@@ -100,7 +100,9 @@ def _branch(group: list[Raise], defaults: dict[str, Any], recompute: set[str]) -
         return None
     names = sorted({name for condition in conditions for name in logic.fields_of(condition)})
     if recompute.isdisjoint(names):
-        return None
+        opaque = " ".join(text for condition in conditions for text in logic.opaque_of(condition))
+        left = {"line": found.node.lineno, "text": wording.condition_of(found)}
+        return None if recompute.isdisjoint(re.findall(r"\w+", opaque)) else left
     stated = classify.traits(conditions, _named_modules(conditions, wording.condition_of(found)), defaults)
     branch: dict[str, Any] = {
         "x-rule": classify.rule(stated),

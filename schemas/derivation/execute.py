@@ -137,11 +137,16 @@ class Executor(Store):
         arguments = {**dict(zip(names, node.args, strict=False)), **{k.arg: k.value for k in node.keywords if k.arg}}
         passed = {name: self.value(argument) for name, argument in arguments.items()}
         frame = Frame(module, passed)
-        defaults = zip(reversed(names), reversed(function.args.defaults), strict=False)
+        positional = names[: len(names) - len(function.args.kwonlyargs)]
+        defaults = [
+            *zip(reversed(positional), reversed(function.args.defaults), strict=False),
+            *zip(names[len(positional) :], function.args.kw_defaults, strict=True),
+        ]
         self.frames.append(frame)
         try:
             for name, default in defaults:
-                passed.setdefault(name, self.value(default))
+                if default is not None:
+                    passed.setdefault(name, self.value(default))
         finally:
             self.frames.pop()
         exits = self._enter(frame, function)
@@ -166,7 +171,7 @@ class Executor(Store):
             exits = self._statement(statement)
             if exits.any == FALSE:
                 continue
-            if exits.any == TRUE or index + 1 == len(body):
+            if exits.any == TRUE:
                 return exits
             stay = logic.negate(exits.any)
             rest = self._under([Step(stay)], body[index + 1 :])
@@ -194,9 +199,9 @@ class Executor(Store):
         """Whether a call runs code of the tree on the configuration: a method of it, or a function that gets it."""
         if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
             return call.func.value.id == "self" and self.config.method(call.func.attr) is not None
-        return (
-            any(isinstance(a, ast.Name) and a.id == "self" for a in call.args) and self.function(call.func) is not None
-        )
+        wanted = {"self", *(f"self.{name}" for name in self.seeds)}
+        passed = {ast.unparse(argument) for argument in (*call.args, *(keyword.value for keyword in call.keywords))}
+        return not wanted.isdisjoint(passed) and self.function(call.func) is not None
 
     def _statement(self, statement: ast.stmt) -> Exits:
         logic.spend()
@@ -218,8 +223,10 @@ class Executor(Store):
                 self.path += steps
                 self._record(statement)
                 del self.path[-len(steps) :]
-            case ast.Assign(targets=[target], value=value):
-                self.assign(target, self.value(value))
+            case ast.Assign(targets=targets, value=value):
+                cases = self.value(value)
+                for target in targets:
+                    self.assign(target, cases)
             case ast.AnnAssign(target=target, value=value) if value is not None:
                 self.assign(target, self.value(value))
             case ast.AugAssign(target=target, op=op, value=value):

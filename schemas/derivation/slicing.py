@@ -170,7 +170,7 @@ def _mark(body: list[ast.stmt], chosen: set[int], needed: set[int]) -> bool:
                 for part in getattr(statement, block, []):
                     inner |= _mark(part.body if isinstance(part, ast.ExceptHandler) else [part], chosen, needed)
         elif isinstance(statement, (ast.For, ast.While)):
-            inner = any(id(part) in chosen for part in ast.walk(statement))
+            inner = any(id(part) in chosen or isinstance(part, ast.Return) for part in ast.walk(statement))
             if inner:
                 needed.update(id(part) for part in ast.walk(statement))
         if inner or id(statement) in chosen or isinstance(statement, ast.Return):
