@@ -92,6 +92,11 @@ def test_the_tests_of_a_line_outside_functions_are_those_of_the_file(known):
     assert known.of("a.py", PLACED, 1, 1) == ([], ["t/a.py::quick", "t/b.py::other", "t/a.py::slow"])
 
 
+def test_those_of_a_constant_are_those_of_the_functions_that_read_it(known):
+    source = PLACED.replace(b"if value:", b"if value > LIMIT:")
+    assert known.of("a.py", source, 1, 1) == (["t/a.py::quick", "t/a.py::slow"], ["t/b.py::other"])
+
+
 def test_a_function_that_has_moved_is_found_again(known):
     assert known.of("a.py", b"# new\n\n" + PLACED, 9, 9) == (["t/a.py::slow"], ["t/a.py::quick"])
 
