@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -76,8 +76,9 @@ class LineTests:
         self._lines: dict[str, dict[str, dict[str, list[int]]]] = known.get("lines", {})
 
     def of(self, file: str, source: bytes, first: int, last: int) -> tuple[list[str], list[str]]:
-        """The tests to run for a change of some lines: those that execute them, and others; the quickest first.
+        """The tests to run for a change of some lines: those that execute them, and others.
 
+        The quickest case of every test function comes first, then the second of each, for the cases of one are alike.
         A line outside functions counts as executed where a function runs that reads the name which it sets. The others
         are all tests of the function, for one may execute a line once it is changed; and those of the whole file for a
         line outside functions, or of a function that runs before all tests.
@@ -95,7 +96,13 @@ class LineTests:
             exact = {test for name in readers for of_line in known.get(name, {}).values() for test in of_line}
 
         def quickest_first(numbers: set[int]) -> list[str]:
-            return sorted((self._names[number] for number in numbers), key=lambda one: (self.seconds.get(one, 0), one))
+            cases: Counter[str] = Counter()
+            ranked = []
+            for name in sorted(map(self._names.__getitem__, numbers), key=lambda one: (self.seconds.get(one, 0), one)):
+                function = name.partition("[")[0]
+                cases[function] += 1
+                ranked.append((cases[function], self.seconds.get(name, 0), name))
+            return [name for _, _, name in sorted(ranked)]
 
         return quickest_first(exact), quickest_first(tests - exact)
 

@@ -117,6 +117,13 @@ TEXTS: dict[str, list[Example]] = {
         *_of("slime", "--recompute_granularity selective", "--recompute-gran full", "--no-recompute-activations"),
     ],
     "RCL901": [
+        Example(f"{_NEMO_RL}    recompute_granularity: full\n  \x07 x: 1\n"),
+        Example(f"{_NEMO_RL}    recompute_granularity: 'full\n"),
+        Example(f"{_NEMO_RL}    recompute_granularity: full\n\tx: 1\n"),
+        Example(f"{_NEMO_RL}    recompute_granularity: full\n  - x\n"),
+        Example(f"{_NEMO_RL}    recompute_granularity: *full\n"),
+        Example(f"{_NEMO_RL}    recompute_granularity: @full\n"),
+        Example(f"{_NEMO_RL}    recompute_granularity: {{full"),
         Example(f"{_NEMO_RL}    <<: base\n    recompute_granularity: full\n"),
         Example(f"{_NEMO_RL}    recompute_granularity: [full\n"),
     ],
@@ -129,6 +136,12 @@ TEXTS: dict[str, list[Example]] = {
         Example("extends: [bases.yaml]\n" + _PRIMUS, beside={"base.yaml": _PRIMUS}),
         Example(f"defaults: nowhere/base.yaml\n{_NEMO_RL}"),
         Example(f"defaults: bases.yaml\n{_NEMO_RL}", beside={"base.yaml": _NEMO_RL}),
+    ],
+    "RCL907": [
+        Example("recompute_granularity: full  # recompute-lint: disable=RCL99\n"),
+        Example("recompute_granularity: full  # recompute-lint: disable=RCL101,unknwon-module,zzz\n"),
+        Example("x: 1\n  # recompute-lint: disable=RCL101\nrecompute_granularity: full\n"),
+        Example("recompute_granularity: full  # recompute-lint: disabel=RCL101\n"),
     ],
     "RCL905": [
         Example(f"{text}x = cfg.get('recompute_granularity', 'full')\n", filename="a.py")
