@@ -68,8 +68,10 @@ _MOST_FINDINGS = 1000
 #: What a schema begins with: it says which settings there may be, and gives none.
 _JSON_SCHEMA = rb"""\$schema["']?\s*:\s*["']?https?://json-schema\.org/"""
 
-#: From this many files on, several processes share the work; fewer recipes are read as soon by one.
+#: From this many files on, several processes may share the work.
 _MANY = 150
+#: For so many seconds of processor time one works alone; another has to import and read anew what it has not by then.
+_ALONE = 0.2
 
 
 class Linter:
@@ -180,13 +182,19 @@ class Linter:
         from ..lint_rules import python_check
 
         choice = self.contract(document.path)
-        if document.kind != "python":
-            yield from python_check.check_comments(document, choice)
-            return
         extras = python_check.Extras(
             options.extend_recompute_keys, options.extend_validators, options.parameter_defaults
         )
-        yield from python_check.check(document, choice, extras)
+        if document.kind == "python":
+            yield from python_check.check(document, choice, extras)
+            return
+        if document.kind in ("", "yaml"):
+            yield from python_check.check_comments(document, choice)
+        from ..sources.embedded.pieces import of_python
+
+        for piece, place in of_python(document):
+            found = python_check.check(piece, choice, extras)
+            yield from (place(finding) for finding in found if finding.rule != "invalid-python")
 
     def options_for(self, path: str) -> Options:
         """The options that hold for the file at ``path``."""
@@ -244,26 +252,14 @@ class Linter:
         )
 
     def _parts(self, paths: list[str], given: Mapping[str, bytes]) -> Iterable[Part]:
-        """Examine ``paths``, by several processes where there are so many files that it pays to start them."""
-        if len(paths) >= _MANY and not given:
-            from . import parallel
-
-            count = parallel.processes()
-            if count > 1:
-                return self._shared(paths, count)
-        return [self.examine(paths, given)]
-
-    def _shared(self, paths: list[str], count: int) -> list[Part]:
-        """Examine ``paths`` by ``count`` processes, which get what all of them need ready-made.
-
-        That is the modules that the first files need, their parents, and the contract, which may have to be derived.
-        """
+        """Examine ``paths``, by several processes where there are so many files that it may pay to start them."""
+        if len(paths) < _MANY or given:
+            return [self.examine(paths, given)]
         from . import parallel
 
-        first = self.examine(paths[: parallel.CHUNK])
         with suppress(UnknownRelease, UsageError):  # which the first file that needs a contract is to raise
-            self.contract(paths[0])
-        return [first, *parallel.map_chunks(self.examine, paths[parallel.CHUNK :], count)]
+            self.contract(paths[0])  # it may have to be derived, and all processes are to have it
+        return parallel.map_in_order(self.examine, parallel.chunks(paths), parallel.processes(), _ALONE)
 
     def examine(self, paths: list[str], given: Mapping[str, bytes] = MappingProxyType({})) -> Part:
         """Find everything that there is to find in ``paths``, one file after the other; see :meth:`run`."""

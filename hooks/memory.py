@@ -26,7 +26,7 @@ def check(site: Site, options: Options) -> Iterator[Finding]:
         UsageError: what the prediction needs is not installed.
     """
     from ..smoke.advise.estimate import CannotMeasure
-    from ..smoke.advise.predict import AdviseOptions, predict
+    from ..smoke.advise.predict import AdviseOptions, fits_as_configured, predict, set_up
     from ..smoke.request import Unavailable
 
     asked = AdviseOptions(
@@ -35,13 +35,13 @@ def check(site: Site, options: Options) -> Iterator[Finding]:
         facts=dict(options.facts),
         mcore=options.mcore or None,
         te=options.te or None,
-        only_configured=True,
     )
     try:
-        found = predict(site_of(site), asked)
-        if found.fits(found.configured):
+        advised = site_of(site)
+        setup = set_up(advised, asked)
+        if fits_as_configured(setup, asked):
             return
-        found = predict(site_of(site), asked._replace(only_configured=False))
+        found = predict(advised, asked, setup)
     except Unavailable as error:
         raise UsageError(f"gpu-memory: {error}") from None
     except (UsageError, CannotMeasure):

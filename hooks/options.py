@@ -29,7 +29,7 @@ class Options(NamedTuple):
     exclude: tuple[str, ...] = ()
     #: The Megatron-Core in use.
     mcore: str = ""
-    #: Where that is written: ``--mcore``, or the name of the configuration file.
+    #: Where that is written: ``--mcore``, an environment variable, or the name of the configuration file.
     mcore_by: str = "--mcore"
     #: The framework that all files are written for, where they are not to be asked.
     dialect: str = ""

@@ -25,7 +25,7 @@ from .wording import as_flags, at, involved
 _RUN = "MODEL_ARGS:\n  --recompute-granularity: {}\n  --recompute-method: uniform\n"
 
 
-def cited() -> list[str]:
+def cited(newest: Contract) -> list[str]:
     """The checks of the frameworks' argument parsers that are written down in schemas."""
     return [guard.source for name in ("megatron-lm", "ms-swift") for guard in store.parser(name).guards]
 

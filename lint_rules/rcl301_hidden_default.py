@@ -29,13 +29,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ..schemas.contract import Contract
 from ..sources.model import Span
 from ..sources.python.query import last_name, path_of
 from ..sources.python.rewriting import PlainRead
 from ..sources.python.tree import Python, Scope
 from .finding import Example, Finding, Fix
 from .key_reads import Read, hides, is_empty, is_kept_for_tests, is_key, is_tested, read_of
+from .links import place
 from .python_file import PythonFile
+
+
+def cited(newest: Contract) -> list[str]:
+    """The default that Megatron-Core has, and one that NeMo-RL's code hid."""
+    return [place("config.recompute_granularity", newest), "nemo_rl/models/megatron/setup.py#L1072"]
+
 
 VALID = (
     Example(

@@ -29,11 +29,19 @@ import ast
 import re
 from collections.abc import Iterator
 
+from ..schemas.contract import Contract
 from ..sources.python.query import last_name, names_in, parameters, path_of, unwrapped
 from ..sources.python.tree import Python, Scope
 from .finding import Example, Finding
+from .links import place
 from .python_file import PythonFile
 from .validation import is_validator
+
+
+def cited(newest: Contract) -> list[str]:
+    """What runs once, when a configuration is made."""
+    return [place("config.post_init", newest)]
+
 
 _HEAD = "def apply(model_cfg, config):\n"
 

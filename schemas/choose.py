@@ -45,13 +45,11 @@ def choose(requested: str, root: str, *, cache: bool = True, by: str = "--mcore"
         return _of_project(root, cache)
     if os.path.isdir(requested):
         return Choice(_derived(requested, cache), by)
-    release = store.released(requested)
-    if release:
-        return Choice(store.load(release), _as(release, requested, by))
-    release = store.newest_in(requested)
-    if release:
-        return Choice(store.load(release), f"the newest of {requested}, {by}")
-    return Choice(store.load(requested), by)  # which says what is known
+    release = store.resolved(requested)
+    contract = store.load(release)  # or it says what is known
+    return Choice(
+        contract, _as(release, requested, by) if store.released(requested) else f"the newest of {requested}, {by}"
+    )
 
 
 def _installed(root: str, cache: bool) -> Choice:

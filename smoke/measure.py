@@ -17,6 +17,9 @@ from . import ranks, watch
 #: What a model's forward takes, by name; see :func:`.model.make_batch`.
 Batch = dict[str, torch.Tensor | None]
 
+#: Seconds that a thread of a process group may take to let go of a tensor.
+_LETTING_GO = 2.0
+
 #: Unmeasured steps at most, before steps are timed.
 _MOST_WARM_UP = 12
 
@@ -107,10 +110,12 @@ def kept(model: Any, batch: Batch) -> Kept:
         loss, packed = _forward_keeping(model, batch)
     gc.collect()
     saved = _sizes(packed, _own(model, batch))
-    alive = {storage.data_ptr(): storage.nbytes() for storage in storages.made if storage.nbytes()}
-    alive.pop(loss.untyped_storage().data_ptr(), None)
     held = {tensor.untyped_storage().data_ptr() for tensor in _held(model)}
     given = {storage.data_ptr() for checkpoint in seen.checkpoints for storage in checkpoint.inputs}
+    accounted = saved.keys() | given | held | {loss.untyped_storage().data_ptr()}
+    _wait_for_collectives(storages, accounted)
+    alive = {storage.data_ptr(): storage.nbytes() for storage in storages.made if storage.nbytes()}
+    alive.pop(loss.untyped_storage().data_ptr(), None)
     leftover: dict[str, int] = {}
     for checkpoint in seen.checkpoints:
         made = {storage.data_ptr() for storage in checkpoint.made} - _addresses(checkpoint) - held
@@ -121,9 +126,19 @@ def kept(model: Any, batch: Batch) -> Kept:
     return Kept(
         saved=sum(saved.values()),
         held=sum(alive.get(address, 0) for address in held),
-        unsaved=sum(alive[address] for address in alive.keys() - saved.keys() - given - held),
+        unsaved=sum(alive[address] for address in alive.keys() - accounted),
         leftover=leftover,
     )
+
+
+def _wait_for_collectives(storages: watch.Storages, accounted: set[int]) -> None:
+    """Wait for what a collective was given to go, where nothing accounts for it.
+
+    A thread of Gloo's holds it until the thread gets to run again after the collective is over.
+    """
+    end = time.monotonic() + _LETTING_GO
+    while time.monotonic() < end and any(storage.data_ptr() not in accounted for storage in storages.sent):
+        time.sleep(0.001)
 
 
 def _held(model: Any) -> Iterator[torch.Tensor]:

@@ -95,7 +95,7 @@ def find_mcore(wanted: str | None) -> str | None:
         raise UsageError(f"--mcore {wanted}: no megatron/core in that folder")
     if not re.fullmatch(r"\d+(\.\w+)+", wanted):
         raise UsageError(f"--mcore {wanted}: neither a folder nor a release number")
-    wanted = store.newest_in(wanted) or wanted
+    wanted = store.resolved(wanted)
     try:
         installed = metadata.version("megatron-core")
     except metadata.PackageNotFoundError:

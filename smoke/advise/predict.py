@@ -48,7 +48,6 @@ class AdviseOptions(NamedTuple):
         timeout: seconds for the child.
         memory_limit: bytes for the child.
         seconds: after which no further choices are measured.
-        only_configured: whether to leave out the other choices.
         progress: told the stage.
     """
 
@@ -64,7 +63,6 @@ class AdviseOptions(NamedTuple):
     timeout: float = 120.0
     memory_limit: int = 4 * GIB
     seconds: float = 35.0
-    only_configured: bool = False
     progress: Callable[[str], None] = lambda stage: None
 
 
@@ -151,8 +149,13 @@ _OPEN: dict[str, Any] = {
 _OPEN_MOE: dict[str, Any] = {"moe_grouped_gemm": True, "moe_token_dispatcher_type": "alltoall"}
 
 
-def predict(site: AdviseSite, options: AdviseOptions) -> Prediction:
+def predict(site: AdviseSite, options: AdviseOptions, setup: Setup | None = None) -> Prediction:
     """Predict one site under its own settings and under every other choice.
+
+    Args:
+        site: what to predict.
+        options: how.
+        setup: what :func:`set_up` made of the two, if it is there.
 
     Raises:
         UsageError: a size is missing (named, with where it usually stands) or cannot be used.
@@ -162,7 +165,8 @@ def predict(site: AdviseSite, options: AdviseOptions) -> Prediction:
     from ...schemas import choose
 
     gpu = GPUS[options.gpu]
-    estimator, mcore, te, values, notes = set_up(site, options)
+    estimator, mcore, te, values, assumed = setup or set_up(site, options)
+    notes = list(assumed)
     if te.why != "--te":
         notes.append(f"transformer-engine {te.version}: {te.why} (--te)")
     contract = choose.choose(mcore.folder or mcore.version, ".").contract
@@ -172,11 +176,8 @@ def predict(site: AdviseSite, options: AdviseOptions) -> Prediction:
     def is_valid(settings: dict[str, Any]) -> bool:
         return not contract.violations({**known, **settings})
 
-    modules = [] if options.only_configured else contract.modules
     methods = ("uniform",) if site.dialect == "nemo-rl" else ("uniform", "block")
-    configured, choices = search(
-        estimator, modules, is_valid, seconds=options.seconds, methods=() if options.only_configured else methods
-    )
+    configured, choices = search(estimator, contract.modules, is_valid, seconds=options.seconds, methods=methods)
     notes += [f"{name} is not read by Megatron-Core {mcore.version}" for name in relevant(estimator.unread)]
     ranks = int(values.get("world_size") or 1)
     return Prediction(
@@ -192,6 +193,16 @@ def predict(site: AdviseSite, options: AdviseOptions) -> Prediction:
         ranks,
         estimator.recipe.microbatches,
     )
+
+
+def fits_as_configured(setup: Setup, options: AdviseOptions) -> bool:
+    """Whether the recipe's own recomputation has room, which takes a fraction of what :func:`predict` takes.
+
+    Raises:
+        CannotMeasure: Megatron-Core refuses the model.
+    """
+    stages = setup.estimator.estimate(setup.estimator.recipe.recompute)
+    return max(stage.peak for stage in stages) + options.reserve <= (options.memory or setup.estimator.gpu.memory)
 
 
 def set_up(site: AdviseSite, options: AdviseOptions) -> Setup:
@@ -295,4 +306,14 @@ def relevant(names: list[str]) -> list[str]:
     return [name for name in names if any(part in name for part in _TELLING)]
 
 
-__all__ = ["AdviseOptions", "AdviseSite", "Prediction", "Setup", "Unavailable", "predict", "relevant", "set_up"]
+__all__ = [
+    "AdviseOptions",
+    "AdviseSite",
+    "Prediction",
+    "Setup",
+    "Unavailable",
+    "fits_as_configured",
+    "predict",
+    "relevant",
+    "set_up",
+]

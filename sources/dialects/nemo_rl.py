@@ -275,21 +275,16 @@ def site(given: Given, reader: Reader) -> Site:
         unread.append(
             ignored("settings-ignored", nested, reason, source="nemo_rl/utils/config.py", help="delete _override_")
         )
-    return Site(
+    return given.to_site(
         "nemo-rl",
-        given.file,
-        given.path,
-        given.anchor,
-        settings,
         effective,
         origins,
-        closed=False,
-        ignored=tuple(unread),
-        rejected=tuple(wrong),
+        settings=settings,
+        ignored=unread,
+        rejected=wrong,
         parser="nemo-rl",
         source=_SOURCE,
-        complete=given.complete,
-    )
+    )._replace(complete=given.complete)
 
 
 def _fp8(settings: dict[str, Setting]) -> dict[str, Setting]:

@@ -26,7 +26,7 @@ from ..python.query import Names, Path, last_name, path_of
 from ..python.tree import KEYS, Python, Scope, walk
 from ..reader import Document, Reader
 from ..suggest import nearest
-from . import Reading
+from . import Given, Reading
 
 _MCORE = ("TransformerConfig", "MLATransformerConfig")
 _CLASS = re.compile(r"\w*TransformerConfig|\w*Model(?:Provider|Config)\w*|\w+Provider")
@@ -77,7 +77,7 @@ def _old_names(python: Python) -> Iterator[Site]:
             key = python.span(target)
             key = key._replace(line=key.end_line, column=key.end_column - len(target.attr))
             setting = Setting(target.attr, _value(node.value), python.span(node.value), key, computed=True)
-            yield Site("python", python.path, ".".join(path), key, {target.attr: setting}, {}, {}, closed=False)
+            yield Given({target.attr: setting}, python.path, ".".join(path), key).to_site("python", {})
 
 
 #: A key is a misspelling only while it is this close, in letters, to the right one.
@@ -343,7 +343,7 @@ def _site(
         key: setting for key, setting in settings.items() if key in FIELDS or key.startswith(WORD) or is_nearly(key)
     }
     origins = {key: setting for key, setting in settings.items() if key not in shown}
-    return Site("python", path, name, anchor, shown, effective, origins, closed)
+    return Given(shown, path, name, anchor).to_site("python", effective, origins, closed=closed)
 
 
 def _value(node: ast.expr) -> Any:

@@ -71,16 +71,11 @@ def site(given: Given, reader: Reader) -> Site:
         for name in fillable:  # None is not handed on
             if effective.get(name, UNKNOWN) is None:
                 effective[name] = UNKNOWN
-    return Site(
+    return given.to_site(
         "roll",
-        given.file,
-        given.path,
-        given.anchor,
-        settings,
         effective,
-        {},
-        closed=False,
-        rejected=tuple(_refused(settings)),
+        settings=settings,
+        rejected=_refused(settings),
         source=_ARGUMENTS,
     )
 

@@ -64,7 +64,7 @@ def site(given: Given, reader: Reader) -> Site:
     if given.path == _MODEL:
         unread = tuple(_of_other_engines(given))
         settings = {name: one for name, one in given.settings.items() if name == OTHER_ENGINES}
-        return Site("verl", given.file, given.path, given.anchor, settings, {}, {}, closed=False, ignored=unread)
+        return given.to_site("verl", {}, settings=settings, ignored=unread)
     effective: dict[str, Any] = {name: setting.value for name, setting in given.settings.items()}
     default = effective.get("recompute_modules", UNKNOWN) == _DEFAULT_MODULES
     if default and effective.get("recompute_granularity") != "selective":
@@ -75,15 +75,9 @@ def site(given: Given, reader: Reader) -> Site:
             for name in _OWN_KEYS[:3]:
                 effective.setdefault(name, None)
         wrong = tuple(_refused(given, given.line))
-    return Site(
+    return given.to_site(
         "verl",
-        given.file,
-        given.path,
-        given.anchor,
-        given.settings,
         effective,
-        {},
-        closed=False,
         rejected=wrong,
         source=_SOURCE,
     )

@@ -264,6 +264,28 @@ def _setting(flag: Flag) -> Setting:
     return Setting(flag.name, value, first.span, flag.key, (), None, computed)
 
 
+def at_commas(modules: Setting) -> Setting:
+    """A flag's list where the program splits its first word at commas."""
+    words = modules.value if isinstance(modules.value, list) else [modules.value]
+    names: Any = UNKNOWN if UNKNOWN in words[:1] else str(words[0]).split(",")
+    return modules._replace(value=names, items=_places(modules, names))
+
+
+def _places(modules: Setting, names: Any) -> tuple[Span, ...]:
+    """Where each name of a comma-separated word stands; nowhere by itself in a word that is computed or quoted."""
+    if modules.computed or not isinstance(names, list) or len(modules.items) != 1:
+        return ()
+    word = modules.items[0]
+    if word.line != word.end_line or word.end_column - word.column != len(",".join(names)):
+        return ()
+    spans = []
+    at = word.column
+    for name in names:
+        spans.append(word._replace(column=at, end_column=at + len(name)))
+        at += len(name) + 1
+    return tuple(spans)
+
+
 def number(text: str) -> Any:
     """A word as a number where it is one."""
     if len(text) > _LONGEST_NUMBER or not _NUMBER.match(text):

@@ -121,7 +121,10 @@ _INTO = re.compile(r">\|?\s*([^\s<>|&;]+)")
 _BEGINS_SCRIPT = re.compile(
     r"\s*(?:#(?:!|SBATCH|PBS|BSUB|\$ )|set [-+]|export |cd |source |\. |(?:srun|python[\d.]*|torchrun)\s)"
 )
-#: What is put into a variable may be a command's flags, too.
+#: What is put into a variable may be a script that begins with a test or an echo,
+_HAS_COMMAND = re.compile(r"^[ \t]*(?:cd |(?:srun|python[\d.]*|torchrun)\s)", re.MULTILINE)
+_USAGE = re.compile(r"(?i)\b(?:usage|example)s?:")
+#: and it may be a command's flags.
 _BEGINS_FLAGS = re.compile(r"\s*--\w")
 _CAPTURED = re.compile(r"(?:\$\(|`)\s*cat\b")
 _PIPED = re.compile(r"\|\s*(?:sudo\s+)?([\w./-]+)")
@@ -791,11 +794,12 @@ class Parser:
     def _read_bodies(self) -> None:
         """After the line with ``<<``: read those of the here-documents that are scripts."""
         for tag, quoted, script, captured in self.bodies:
-            if script is None:
-                flags = captured and _BEGINS_FLAGS.match(self.text, self.at) is not None
-                script = flags or _BEGINS_SCRIPT.match(self.text, self.at) is not None
             end = re.compile(rf"^[ \t]*{re.escape(tag)}[ \t\r]*$", re.MULTILINE).search(self.text, self.at, self.stop)
             body_end = end.start() if end else self.stop
+            if script is None:
+                script = _BEGINS_SCRIPT.match(self.text, self.at) is not None
+            if captured and not script:
+                script = _BEGINS_FLAGS.match(self.text, self.at) is not None or self._has_command(body_end)
             if script:
                 self._deeper()
                 inner = Parser(
@@ -806,6 +810,11 @@ class Parser:
                 self.depth -= 1
             self.at = end.end() if end else self.stop
         self.bodies.clear()
+
+    def _has_command(self, end: int) -> bool:
+        """Whether a here-document that ends there has a line as scripts have it, and is no usage text."""
+        line = _HAS_COMMAND.search(self.text, self.at, end)
+        return line is not None and _USAGE.search(self.text, self.at, end) is None
 
 
 def _is_script(words: list[Word], line: str) -> bool | None:

@@ -97,8 +97,22 @@ def test_the_environment(command, monkeypatch):
     monkeypatch.delenv("RECOMPUTE_LINT_MIN_SEVERITY")
     monkeypatch.setenv("RECOMPUTE_LINT_CONFIG", "other.toml")
     assert codes(command("check", "a.yaml")) == []
-    monkeypatch.setenv("RECOMPUTE_LINT_MCORE", "banana")
-    assert command("check", "a.yaml").code == 2
+
+
+@pytest.mark.parametrize(("name", "value"), [("MCORE", "banana"), ("TE", "banana"), ("CONFIG", "no.toml")])
+def test_what_is_wrong_in_the_environment_is_said_of_the_variable(command, monkeypatch, name, value):
+    monkeypatch.setenv(f"RECOMPUTE_LINT_{name}", value)
+    result = command("check", "a.yaml", files={"a.yaml": GOOD})
+    assert result.code == 2 and f"RECOMPUTE_LINT_{name}: " in result.err and "--" not in result.err
+
+
+def test_the_summary_names_the_variable_that_states_the_release(command, monkeypatch):
+    monkeypatch.setenv("RECOMPUTE_LINT_MCORE", "0.16")
+    files = {"a.yaml": GOOD, "recompute-lint.toml": 'mcore = "0.12.0"\n'}
+    found = command("check", "a.yaml", files=files).out
+    assert "(megatron-core 0.16.1: the newest of 0.16, RECOMPUTE_LINT_MCORE)" in found
+    assert "RECOMPUTE_LINT_MCORE" in command("check", "--show-settings", "a.yaml").out
+    assert "(megatron-core 0.14.0: --mcore)" in command("check", "--mcore", "0.14.0", "a.yaml").out
 
 
 def test_a_wrong_value_in_the_environment(command, monkeypatch):

@@ -37,7 +37,7 @@ def is_on(kind, wanted="full", *, unless=False):
     return kind == wanted
 
 
-def check(config, wanted="full"):
+def check_config(config, wanted="full"):
     if config.recompute_granularity == wanted and not config.fp8:
         raise ValueError("y")
 
@@ -117,6 +117,11 @@ CONDITIONS = [
     "self.recompute_modules and all(name in self.recompute_modules for name in NAMES)",
     "self.recompute_modules and set(self.recompute_modules) - set(NAMES)",
     "self.recompute_modules and set(NAMES) & set(self.recompute_modules)",
+    "self.recompute_modules and any(name in NAMES for name in self.recompute_modules)",
+    "self.recompute_modules and all(name in NAMES for name in self.recompute_modules)",
+    "self.recompute_modules and not all(name == 'mlp' for name in self.recompute_modules)",
+    "self.recompute_modules and any(name not in NAMES for name in self.recompute_modules)",
+    "self.recompute_modules and [name for name in self.recompute_modules if name not in NAMES]",
     "self.recompute_num_layers",
     "self.recompute_num_layers is not None and self.recompute_num_layers > 1",
     "self.recompute_num_layers is not None and self.recompute_num_layers >= 1",
@@ -243,11 +248,6 @@ LEFT = [
     "self.recompute_modules and len(self.recompute_modules) > 1",
     "self.recompute_modules and len(self.recompute_modules) == 1",
     "self.recompute_modules and len(set(self.recompute_modules)) != 2",
-    "self.recompute_modules and any(name in NAMES for name in self.recompute_modules)",
-    "self.recompute_modules and all(name in NAMES for name in self.recompute_modules)",
-    "self.recompute_modules and not all(name == 'mlp' for name in self.recompute_modules)",
-    "self.recompute_modules and any(name not in NAMES for name in self.recompute_modules)",
-    "self.recompute_modules and [name for name in self.recompute_modules if name not in NAMES]",
     "self.recompute_modules and self.recompute_modules[0] == 'mlp'",
     "self.recompute_num_layers is not None and self.num_layers == self.recompute_num_layers",
     "self.recompute_num_layers == 1 and self.num_layers % 2",
@@ -302,6 +302,118 @@ STATEMENTS = [
         if self.recompute_granularity == 'full' and self.fp8:
             raise ValueError('y')""",
     """
+        if self.recompute_granularity is None:
+            return
+        if self.fp8:
+            raise ValueError('y')""",
+    """
+        enabled = self.fp8 and self.num_layers > 3
+        if not enabled:
+            return
+        if self.recompute_granularity == 'full':
+            raise ValueError('y')""",
+    """
+        if self.recompute_granularity is not None:
+            if self.fp8:
+                return
+            elif self.num_layers:
+                return
+        else:
+            return
+        if self.recompute_num_layers:
+            raise ValueError('y')""",
+    """
+        for name in self.recompute_modules or []:
+            if name == 'mlp':
+                return
+        if self.recompute_granularity == 'full':
+            raise ValueError('y')""",
+    """
+        try:
+            if self.fp8:
+                return
+        finally:
+            pass
+        if self.recompute_granularity == 'full':
+            raise ValueError('y')""",
+    """
+        if self.recompute_modules:
+            bad = [name for name in self.recompute_modules if name not in NAMES]
+            if bad:
+                raise ValueError('y')""",
+    """
+        bad = [name for name in self.recompute_modules or [] if name not in NAMES]
+        assert not bad""",
+    """
+        bad = [name for name in self.recompute_modules or [] if name not in NAMES]
+        assert len(bad) == 0""",
+    """
+        good = [name for name in self.recompute_modules or [] if name in NAMES]
+        if good:
+            raise ValueError('y')""",
+    """
+        bad = {name for name in self.recompute_modules or [] if name not in NAMES}
+        if bad:
+            raise ValueError('y')""",
+    """
+        bad = [name for name in self.recompute_modules or [] if name == 'moe']
+        if bad:
+            raise ValueError('y')""",
+    """
+        rest = [name for name in self.recompute_modules or [] if name != 'mlp']
+        if rest and self.fp8:
+            raise ValueError('y')""",
+    """
+        used = [name for name in NAMES if name in (self.recompute_modules or [])]
+        if used and self.fp8:
+            raise ValueError('y')""",
+    """
+        self.recompute_modules = [name for name in self.recompute_modules or [] if name not in NAMES]
+        if self.recompute_modules:
+            raise ValueError('y')""",
+    """
+        bad = any(name not in NAMES for name in self.recompute_modules or [])
+        if bad:
+            raise ValueError('y')""",
+    """
+        if (kind := self.recompute_granularity) == 'full':
+            raise ValueError('y')""",
+    """
+        a = b = self.recompute_granularity
+        if a == 'full' and b:
+            raise ValueError('y')""",
+    """
+        def check(value):
+            if value == 'full':
+                raise ValueError('y')
+        check(self.recompute_granularity)""",
+    """
+        def check():
+            if self.recompute_granularity == 'full':
+                raise ValueError('y')
+        check()""",
+    """
+        def bad():
+            return self.recompute_granularity == 'full'
+        if bad():
+            raise ValueError('y')""",
+    """
+        for attr in ('recompute_granularity', 'recompute_num_layers'):
+            if getattr(self, attr):
+                raise ValueError('y')""",
+    """
+        for name in self.recompute_modules or []:
+            if name == 'mlp':
+                continue
+            raise ValueError('y')""",
+    """
+        if not all(name == 'mlp' for name in self.recompute_modules or [] if name in NAMES):
+            raise ValueError('y')""",
+    """
+        bad = [name for name in self.recompute_modules or [] if name != 'act' if name != 'moe']
+        if bad and self.fp8:
+            raise ValueError('y')""",
+    """
         if self.fp8:
             return
         if self.recompute_granularity == 'full':
@@ -311,17 +423,6 @@ STATEMENTS = [
             if self.num_layers:
                 return
         assert self.recompute_granularity != 'full'""",
-    """
-        try:
-            kind = self.recompute_granularity
-        except KeyError:
-            kind = None
-        else:
-            kind = kind or 'full'
-        finally:
-            wanted = 'full'
-        if kind == wanted and self.fp8:
-            raise ValueError('y')""",
     """
         with open('/dev/null'):
             if self.recompute_granularity == 'full':
@@ -384,9 +485,9 @@ STATEMENTS = [
         if self.recompute_granularity == 'full' and self.recompute_num_layers == 1:
             raise ValueError('y')""",
     """
-        check(self)""",
+        check_config(self)""",
     """
-        check(self, wanted='selective')""",
+        check_config(self, wanted='selective')""",
     """
         check_kind(self.recompute_granularity, self.fp8)""",
     """
@@ -468,15 +569,120 @@ STATEMENTS = [
         if self.recompute_granularity == 'full':
             raise ValueError('y')""",
     """
+        del self.fp8
+        if self.recompute_granularity == 'full':
+            raise ValueError('y')""",
+]
+
+LEFT_STATEMENTS = [
+    """
         level(self.recompute_granularity)""",
     """
-        while self.fp8:
-            break
+        used = list(filter(lambda name: name in NAMES, self.recompute_modules or []))
+        if used:
+            raise ValueError('y')""",
+    """
+        while self.fp8 and self.recompute_granularity:
+            raise ValueError('y')""",
+    """
+        try:
+            assert self.recompute_granularity is None
+        except AssertionError:
+            raise ValueError('y')""",
+    """
+        try:
+            if self.recompute_granularity == 'full':
+                raise ValueError('y')
+        except ValueError:
+            pass""",
+    """
+        try:
+            import foo
+        except ImportError:
+            return
         if self.recompute_granularity == 'full':
             raise ValueError('y')""",
     """
-        del self.fp8
+        match self.recompute_granularity:
+            case 'full':
+                raise ValueError('y')""",
+    """
+        match self.recompute_granularity:
+            case 'full':
+                kind = 1
+            case _:
+                kind = 2
+        if kind == 1:
+            raise ValueError('y')""",
+    """
+        for name in self.recompute_modules or []:
+            if name == 'mlp':
+                break
+        else:
+            raise ValueError('y')""",
+    """
+        found = False
+        for name in self.recompute_modules or []:
+            if name == 'mlp':
+                found = True
+                break
+        if found:
+            raise ValueError('y')""",
+    """
+        check = lambda: self.recompute_granularity == 'full'
+        if check():
+            raise ValueError('y')""",
+    """
+        total = self.num_layers
+        total += 1
+        if self.recompute_num_layers and total > 4:
+            raise ValueError('y')""",
+    """
+        if vars(self)['recompute_granularity']:
+            raise ValueError('y')""",
+    """
+        bad = set(self.recompute_modules or []).difference(NAMES)
+        if bad:
+            raise ValueError('y')""",
+    """
+        mods = list(self.recompute_modules or [])
+        if 'mlp' in mods:
+            mods.remove('mlp')
+        if mods:
+            raise ValueError('y')""",
+    """
+        mods = [name.lower() for name in self.recompute_modules or []]
+        if 'mlp' in mods:
+            raise ValueError('y')""",
+    """
+        n = sum(1 for name in self.recompute_modules or [] if name in NAMES)
+        if n > 1:
+            raise ValueError('y')""",
+    """
+        bad = next((name for name in self.recompute_modules or [] if name not in NAMES), None)
+        if bad is not None:
+            raise ValueError('y')""",
+    """
+        names = [*(self.recompute_modules or []), 'moe']
+        if 'mlp' in names:
+            raise ValueError('y')""",
+    """
+        for i, name in enumerate(self.recompute_modules or []):
+            if name not in NAMES:
+                raise ValueError('y')""",
+    """
+        while self.fp8:
+            return
         if self.recompute_granularity == 'full':
+            raise ValueError('y')""",
+    """
+        if lib.says():
+            return
+        if self.recompute_granularity == 'full':
+            raise ValueError('y')""",
+    """
+        kind = lib.of(self.recompute_granularity)
+        if kind == 'full':
             raise ValueError('y')""",
 ]
 
@@ -527,3 +733,10 @@ def test_what_cannot_be_said_in_a_schema_is_said_to_be_left(condition: str, tmp_
     (left,) = contract["x-untranslated"]
     assert left["line"] == SOURCE[: SOURCE.index("{}")].count("\n") + 2
     assert re.sub("[()]|self[.]", "", left["text"]) == re.sub("[()]|self[.]", "", condition)
+
+
+@pytest.mark.parametrize("statements", LEFT_STATEMENTS)
+def test_a_guard_behind_statements_that_are_not_followed_is_said_to_be_left(statements: str, tmp_path) -> None:
+    _, contract = derived(statements, tmp_path)
+    assert contract["x-untranslated"]
+    assert len(contract["allOf"]) == 1, "a guard that may not be reached is claimed"

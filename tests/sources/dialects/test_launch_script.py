@@ -282,7 +282,6 @@ def test_makefiles(lint) -> None:
         "echo '--recompute-granularity fulll'\n",
         "# python train.py --recompute-granularity fulll\n",
         "sed -i 's/--recompute-granularity full/--recompute-granularity fulll/' x\n",
-        "python <<EOF\nx = '--recompute-granularity fulll'\nEOF\n",
         "python train.py --recompute-vision --rl-kv-cache-management-mode recompute\n",
     ],
 )
