@@ -49,6 +49,9 @@ _MOST_FINDINGS = 1000
 #: What a schema begins with: it says which settings there may be, and gives none.
 _JSON_SCHEMA = rb"""\$schema["']?\s*:\s*["']?https?://json-schema\.org/"""
 
+#: Kinds of files whose comments may silence findings.
+_COMMENTED = frozenset({"python", "yaml", "script"})
+
 #: From this many files on, several processes may share the work.
 _MANY = 150
 #: For so many seconds of processor time one works alone; another has to import and read anew what it has not by then.
@@ -133,11 +136,17 @@ class Linter:
         options = self._configurations.for_file(path)
         searched = content.decode("utf-16", "replace").encode() if is_utf16(content) else content
         kind = kind_of(path, searched) or "yaml"
+        has_root = any(stem in searched for stem in keys.ROOTS)
+        candidates = dialects.candidates(searched, kind, options.dialect, has_root=has_root)
+        concerns = keys.concerns(
+            searched, kind, options.extend_recompute_keys, lambda: self._contracts.modules(path), has_root=has_root
+        )
+        may_silence = kind in _COMMENTED and ((has_root and b"recompute-lint:" in searched) or b"RCL" in searched)
+        if not candidates and not concerns and not may_silence:
+            return Content([], [])
         if kind in ("json", "yaml") and b"json-schema.org" in searched and re.search(_JSON_SCHEMA, searched):
             return Content([], [])
-        candidates = dialects.candidates(searched, kind, options.dialect)
-        concerns = keys.concerns(searched, kind, options.extend_recompute_keys, lambda: self._contracts.modules(path))
-        marks = _invalid_marks(path, content, kind) if b"recompute-lint:" in searched or b"RCL" in searched else ()
+        marks = _invalid_marks(path, content, kind) if may_silence else ()
         if not candidates and not concerns:
             return Content([], [], marks=marks)
         document = self._linted = self._reader.linted(path, content)
@@ -295,7 +304,7 @@ def _invalid_marks(path: str, content: bytes, kind: str) -> tuple[Finding, ...]:
     """What is wrong with a file's own comments that are to silence findings."""
     from .unused import invalid
 
-    text = decode(path, content) if kind in ("python", "yaml", "script") else ""
+    text = decode(path, content)
     return () if isinstance(text, Finding) else tuple(islice(invalid(path, text, kind), _MOST_FINDINGS))
 
 

@@ -1,5 +1,6 @@
 """Whether a recipe fits into ``gpu-memory``: what ``advise`` predicts, as findings."""
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 RULE = registry.find("does-not-fit").code
 
+#: Roles of a model that is not trained (ROLL's ``reference`` and ``actor_infer``, verl's ``ref``, a teacher).
+_FORWARD_ONLY = re.compile(r"(?:^|\.)(?:ref|reference|actor_infer|rollout|teacher)(?:\.|$)")
+
 
 def check(site: Site, options: Options) -> Iterator[Finding]:
     """A finding where a site takes more than ``options.gpu_memory``; none where its sizes are not known.
@@ -30,6 +34,8 @@ def check(site: Site, options: Options) -> Iterator[Finding]:
     from ..smoke.advise.predict import AdviseOptions, fits_as_configured, predict, set_up
     from ..smoke.request import Unavailable
 
+    if not trains(site):
+        return
     asked = AdviseOptions(
         memory=size(options.gpu_memory, "gpu-memory"),
         model=options.model or None,
@@ -48,6 +54,11 @@ def check(site: Site, options: Options) -> Iterator[Finding]:
     except (UsageError, CannotMeasure):
         return  # sizes that are not known, or a model that Megatron-Core rejects
     yield from registry.load(RULE).report(site, _verdict(site, found))
+
+
+def trains(site: Site) -> bool:
+    """Whether the model of a site is trained: one that a framework only runs forward keeps nothing for backward."""
+    return _FORWARD_ONLY.search(site.path) is None
 
 
 def _verdict(site: Site, found: "Prediction") -> "Verdict":

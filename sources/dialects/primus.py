@@ -321,7 +321,7 @@ def _environment(text: str) -> Any:
 
 def _settings(mapping: Mapping) -> dict[str, Setting]:
     """The settings of a mapping, with what stands for environment variables replaced."""
-    return {name: _resolved(entry.setting or setting(name, entry, None)) for name, entry in mapping.entries.items()}
+    return {name: _resolved(setting(name, entry, None)) for name, entry in mapping.entries.items()}
 
 
 def _resolved(made: Setting) -> Setting:
