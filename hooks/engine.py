@@ -41,6 +41,21 @@ class Content(NamedTuple):
     marks: tuple[Finding, ...] = ()
 
 
+class _Wanted(NamedTuple):
+    """What there may be in one file, as its bytes tell."""
+
+    #: What kind of file it is; see :func:`~recompute_lint.sources.files.kind_of`.
+    kind: str
+    #: Its content, in an encoding that can be searched for ASCII.
+    searched: bytes
+    #: The dialects that it may be written in.
+    candidates: list[dialects.Dialect]
+    #: Whether a rule may look at its Python or its comments.
+    concerns: bool
+    #: Whether comments in it may be to silence findings.
+    may_silence: bool
+
+
 #: What is looked at of one file. There are some dozen recompute modules; and no one fixes a thousand mistakes.
 _MOST_SITES = 1000
 _MOST_ITEMS = 1000
@@ -133,6 +148,16 @@ class Linter:
         content = read_bytes(path) if data is None else too_large(path, data) or data
         if isinstance(content, Finding):
             return Content([], [content])
+        wanted = self._search(path, content)
+        if wanted is None:
+            return Content([], [])
+        marks = _invalid_marks(path, content, wanted.kind) if wanted.may_silence else ()
+        if not wanted.candidates and not wanted.concerns:
+            return Content([], [], marks=marks)
+        return self._read(path, content, wanted)._replace(marks=marks)
+
+    def _search(self, path: str, content: bytes) -> _Wanted | None:
+        """What a file may have, as a search of its bytes tells; None where it has nothing to check."""
         options = self._configurations.for_file(path)
         searched = content.decode("utf-16", "replace").encode() if is_utf16(content) else content
         kind = kind_of(path, searched) or "yaml"
@@ -143,29 +168,25 @@ class Linter:
         )
         may_silence = kind in _COMMENTED and ((has_root and b"recompute-lint:" in searched) or b"RCL" in searched)
         if not candidates and not concerns and not may_silence:
-            return Content([], [])
+            return None
         if kind in ("json", "yaml") and b"json-schema.org" in searched and re.search(_JSON_SCHEMA, searched):
-            return Content([], [])
-        marks = _invalid_marks(path, content, kind) if may_silence else ()
-        if not candidates and not concerns:
-            return Content([], [], marks=marks)
+            return None
+        return _Wanted(kind, searched, candidates, concerns, may_silence)
+
+    def _read(self, path: str, content: bytes, wanted: _Wanted) -> Content:
+        """Read a file with the dialects that it may be written in."""
+        options = self._configurations.for_file(path)
         document = self._linted = self._reader.linted(path, content)
-        reading = dialects.read(document, self._reader, candidates, forced=bool(options.dialect))
+        reading = dialects.read(document, self._reader, wanted.candidates, forced=bool(options.dialect))
         sites = [facts.close_with(site, dict(options.facts), options.model) for site in reading.sites]
         _bound(sites)
         left: tuple[Unread, ...] = ()
         # a dialect that claims a file and reads nothing of it knows that it is for others
-        if not options.dialect and (sites or not reading.claimed or kind not in ("json", "yaml")):
-            told = kind if kind != "yaml" or is_told(path) else ""
+        if not options.dialect and (sites or not reading.claimed or wanted.kind not in ("json", "yaml")):
+            told = wanted.kind if wanted.kind != "yaml" or is_told(path) else ""
             left = tuple(unread(document.path, document.text, told, sites))
-        found = Content(sites, reading.problems, document if concerns else None, left, tuple(reading.sites), marks)
-        if kind != "yaml":
-            return found
-        if sites and not _is_template(searched):
-            return found._replace(problems=[*document.problems, *reading.problems])
-        if sites or reading.problems or not candidates or not _concerns_us(searched) or not is_told(path):
-            return found
-        return found._replace(problems=document.obstacles)
+        problems = _problems(document, reading, wanted)
+        return Content(sites, problems, document if wanted.concerns else None, left, tuple(reading.sites))
 
     def _in_text(self, document: Document, options: Options) -> Iterator[Finding]:
         """What the rules for Python and for comments find."""
@@ -325,10 +346,16 @@ def _bound(sites: list[Site]) -> None:
                 raise TooMuch(f"has more than {_MOST_ITEMS:,} items in {name}")
 
 
-def _concerns_us(data: bytes) -> bool:
-    """Whether a broken file is to be reported: not a template that is yet to become YAML."""
-    return re.search(keys.MEANT, data) is not None and not _is_template(data)
+def _problems(document: Document, reading: dialects.Reading, wanted: _Wanted) -> list[Finding]:
+    """What is wrong with a file: for its framework, and as YAML where settings were read, or would have been."""
+    if wanted.kind != "yaml" or _is_template(wanted.searched):
+        return reading.problems
+    if reading.sites:
+        return [*document.problems, *reading.problems]
+    is_meant = bool(wanted.candidates) and re.search(keys.MEANT, wanted.searched) is not None
+    return document.obstacles if is_meant and not reading.problems and is_told(document.path) else reading.problems
 
 
 def _is_template(data: bytes) -> bool:
+    """Whether a file is yet to become YAML."""
     return b"{%" in data or b"{{" in data
