@@ -214,6 +214,20 @@ def test_messages_quote_values_in_one_way() -> None:
     assert [place for place in found if not place.startswith("recompute_lint:")] == []
 
 
+@pytest.mark.parametrize("folder", ["hooks", "lint_rules", "schemas", "schemas/derivation", "sources"])
+def test_a_folder_says_what_is_in_it(folder: str) -> None:
+    """A module that is added, renamed or moved is so in the docstring that a reader begins with."""
+    words = ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text(encoding="utf-8"))) or ""
+    told = {name.rstrip("/") for name in re.findall(r"``([a-z_]+/?)``", words)}
+    there = {
+        path.stem
+        for path in (ROOT / folder).iterdir()
+        if (path.suffix == ".py" or (path / "__init__.py").exists()) and not re.match(r"rcl\d|__", path.stem)
+    }
+    assert there <= told, there - told
+    assert told <= {path.stem for path in (ROOT / folder).iterdir()} | {"advise", "init"}, "a module that is not there"
+
+
 def test_no_module_is_too_long_to_read() -> None:
     lengths = {
         path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
