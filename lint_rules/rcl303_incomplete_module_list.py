@@ -128,11 +128,12 @@ def check(file: PythonFile, choice: Choice) -> Iterator[Finding]:
     nodes = file.python.near(quoting(modules))
     parents = {node: parent for node, parent, _ in nodes}
     for here in nodes:
-        for holder, elements, is_about in _collections(here.node, parents):
-            if holder not in seen and is_about(elements, modules):
-                seen.add(holder)
-                items = [_Item(_text(element), file.python.span(element)) for element in elements]
-                yield from _difference(items, file.python.span(holder), choice, _code_fix(items, holder, file, choice))
+        for one in _collections(here.node, parents):
+            if one.holder not in seen and one.lists(modules):
+                seen.add(one.holder)
+                items = [_Item(_text(element), file.python.span(element)) for element in one.elements]
+                fix = _code_fix(items, one.holder, file, choice)
+                yield from _difference(items, file.python.span(one.holder), choice, fix)
 
 
 def check_comments(path: str, text: str, choice: Choice) -> Iterator[Finding]:
@@ -212,31 +213,55 @@ def _recent(names: list[str]) -> str:
 # ---- lists in code
 
 
-def _collections(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iterator[tuple[ast.AST, list[ast.expr], _About]]:
-    """The collections in a node that may list all modules: what holds them, their items, and what decides."""
+class _Collection(NamedTuple):
+    """A collection that may list all modules."""
+
+    #: What holds its items.
+    holder: ast.AST
+    elements: list[ast.expr]
+    #: What it is called, or is for; empty where nothing says so.
+    name: str = ""
+    #: Whether one module among its items may be a coincidence, whatever it is called.
+    needs_two: bool = False
+
+    def lists(self, modules: frozenset[str]) -> bool:
+        """Whether it lists recompute modules, as its name and its items tell."""
+        names = [_text(element) for element in self.elements]
+        if not names or "" in names:
+            return False
+        known = sum(name in modules for name in names)
+        is_named = "recompute" in self.name.lower()
+        if known < (2 if self.needs_two or not is_named else 1):
+            return False
+        if is_named:
+            return 2 * (len(names) - known) <= known
+        return known == len(names) and (known > 2 or "module" in self.name.lower())
+
+
+def _collections(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iterator[_Collection]:
+    """The collections in a node."""
     if isinstance(node, ast.Subscript) and last_name(node.value) == "Literal":
         elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        yield node, elements, _About(_named_by(node, parents), needs_two=True)
+        yield _Collection(node, elements, _named_by(node, parents), needs_two=True)
     elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target
         name = last_name(target)
         if _COLLECTION.search(name) and not _ELSEWHERE.search(name):
-            yield from _elements(node.value, _About(name))
+            yield from _elements(node.value, name)
     elif isinstance(node, ast.Call):
-        about = _About(" ".join(_strings(node.args)))
         for keyword in node.keywords:
             if keyword.arg == "choices":
-                yield from _elements(keyword.value, about)
+                yield from _elements(keyword.value, " ".join(_strings(node.args)))
         if last_name(node.func) == "Choice" and node.args:
-            yield from _elements(node.args[0], _About(""))
+            yield from _elements(node.args[0], "")
     elif isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
             if isinstance(key, ast.Constant) and key.value == "choices":
-                yield from _elements(value, _About(""))
+                yield from _elements(value, "")
     elif isinstance(node, ast.ClassDef) and any("Enum" in last_name(base) for base in node.bases):
         values = [one.value for one in node.body if isinstance(one, ast.Assign)]
         if values:
-            yield values[0], values, _About(node.name)
+            yield _Collection(values[0], values, node.name)
 
 
 def _named_by(type: ast.AST, parents: dict[ast.AST, ast.AST]) -> str:
@@ -251,31 +276,14 @@ def _named_by(type: ast.AST, parents: dict[ast.AST, ast.AST]) -> str:
     return node.arg if isinstance(node, ast.arg) else ""
 
 
-def _elements(node: ast.expr, about: _About) -> Iterator[tuple[ast.AST, list[ast.expr], _About]]:
+def _elements(node: ast.expr, name: str) -> Iterator[_Collection]:
+    """The collection that an expression is, called ``name``."""
     if isinstance(node, ast.Call) and last_name(node.func) in ("frozenset", "list", "set", "tuple") and node.args:
         node = node.args[0]
     if isinstance(node, (ast.List, ast.Set, ast.Tuple)):
-        yield node, node.elts, about
+        yield _Collection(node, node.elts, name)
     elif isinstance(node, ast.Dict) and all(node.keys):  # none is spread into it
-        yield node, [key for key in node.keys if key is not None], about
-
-
-class _About(NamedTuple):
-    """What decides whether a collection lists the recompute modules: what it is called, and what is in it."""
-
-    name: str
-    needs_two: bool = False
-
-    def __call__(self, elements: list[ast.expr], modules: frozenset[str]) -> bool:
-        names = [_text(element) for element in elements]
-        if not names or "" in names:
-            return False
-        known = sum(name in modules for name in names)
-        if known < (2 if self.needs_two or "recompute" not in self.name.lower() else 1):
-            return False
-        if "recompute" in self.name.lower():
-            return 2 * (len(names) - known) <= known
-        return known == len(names) and (known > 2 or "module" in self.name.lower())
+        yield _Collection(node, [key for key in node.keys if key is not None], name)
 
 
 def _text(node: ast.expr) -> str:
