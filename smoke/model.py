@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from . import gpu
-from .sizes import selected
+from .filled import selected
 
 #: Fused kernels that need CUDA, Apex or Transformer Engine, and what a CPU takes instead.
 _CPU_SETTINGS: dict[str, object] = {

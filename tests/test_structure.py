@@ -34,7 +34,7 @@ ABOUT_SOME = {
     ("lint_rules/graph_capture.py", "_PARTS"): "what each part of a captured layer has of them",
     ("lint_rules/rcl203_no_effect.py", "_OF_EXPERTS"): "the modules that a dense model does not have",
     ("smoke/advise/choices.py", "_INSIDE"): "which modules stand inside others, so that both together save no more",
-    ("smoke/sizes.py", "_MODULE_NEEDS"): "what gives a small model the module that is asked for",
+    ("smoke/filled.py", "_MODULE_NEEDS"): "what gives a small model the module that is asked for",
     ("smoke/bench.py", "variants"): "the modules that every model has, before those that some have",
 }
 

@@ -6,7 +6,7 @@ import re
 from typing import Any, NamedTuple
 
 from ...sources.errors import UsageError, shown
-from ..sizes import number
+from ..filled import number
 
 
 class Chunk(NamedTuple):

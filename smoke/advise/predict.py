@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ...sources import facts as model_facts
 from ...sources.errors import UsageError
-from .. import run, sizes
+from .. import filled, run, sizes
 from ..request import GIB, Unavailable
 from . import asked, places
 from .choices import Choice, search
@@ -232,7 +232,7 @@ def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], 
     values: dict[str, Any] = {}
     model: dict[str, Any] = {}
     if options.model:
-        model = sizes.from_hugging_face(options.model)
+        model = filled.from_hugging_face(options.model)
         # Hugging Face's classes of decoders untie them unless the file says so.
         model["untie_embeddings_and_output_weights"] = not model_facts.config_of(options.model).get(
             "tie_word_embeddings"

@@ -6,7 +6,8 @@ import re
 from typing import Any, NamedTuple
 
 from ...sources.errors import UsageError
-from ..sizes import RECOMPUTE_FIELDS, number
+from ..filled import number
+from ..sizes import RECOMPUTE_FIELDS
 from .layout import layer_pattern, virtual_stages
 from .state import Training, bytes_of
 

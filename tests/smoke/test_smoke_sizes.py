@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from recompute_lint.smoke import bench, sizes
+from recompute_lint.smoke import bench, filled, sizes
 from recompute_lint.smoke.request import SmokeOptions
 from recompute_lint.sources.errors import UsageError
 
@@ -108,7 +108,7 @@ def test_reads_a_hugging_face_config(tmp_path):
             }
         )
     )
-    assert sizes.from_hugging_face(str(tmp_path)) == {
+    assert filled.from_hugging_face(str(tmp_path)) == {
         "num_layers": 48,
         "hidden_size": 2048,
         "num_attention_heads": 32,
@@ -134,7 +134,7 @@ def test_a_model_config_that_is_none_gives_a_message(tmp_path, text):
     path = tmp_path / "config.json"
     path.write_text(text)
     with pytest.raises(UsageError, match=r"--model .*config\.json"):
-        sizes.from_hugging_face(str(path))
+        filled.from_hugging_face(str(path))
 
 
 def test_rows_are_the_modules_that_the_model_has():
