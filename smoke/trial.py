@@ -33,77 +33,91 @@ def smoke(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[s
     Returns:
         The verdict, its reason and frame, and what was measured. Never raises for what the configuration does.
     """
-    device, settings, run = request["device"], request["settings"], request["run"]
     result: dict[str, Any] = {"verdict": PASS, "reason": None, "frame": None, "stage": None}
     enter = Stages(announce, "configuration")
     try:
-        enter("configuration")
-        result["unread"] = model.unread(request["real"])
-        _validate(request, device)
-        if request.get("needs_ranks"):
-            raise model.Unsupported(request["needs_ranks"])
-        model.require(settings, device)
-        off = sizes.without_recompute(settings)
-        try:
-            reference = build(off, request, enter, "recompute off")
-            batch = model.make_batch(run, device, fused=request["fused"])
-            if device == "cuda":
-                _warm_up(reference, batch, enter)
-            plain = measure.step(reference, batch, lambda name: enter(f"{name}, recompute off"))
-        except Exception as error:
-            if _is_memory(error):
-                raise
-            return {
-                **result,
-                "verdict": NOT_RUN,
-                "stage": enter.now,
-                "reason": f"the model doesn't run without recompute either: {failure.describe(error)}",
-                "frame": failure.frame_of(error),
-            }
-        tested = build(settings, request, enter, "recompute on")
-        _copy_weights(reference, tested)
-        again = measure.step(tested, batch, lambda name: enter(f"{name}, recompute on"))
-        enter("comparison")
-        result.update(_compare(plain, again, settings, device))
-        enter("saved bytes")
-        kept, followed = {}, {}
-        for side, built in (("off", reference), ("on", tested)):
-            followed[side] = measure.followed(built, batch, device)
-            if device == "cpu" and ranks.started_ranks() == 1:
-                kept[side] = measure.kept(built, batch)
-            result[f"saved_{side}"] = kept[side].saved if kept else measure.saved_bytes(built, batch)
-            if device == "cuda":
-                allocated = measure.allocated(built, batch)
-                result[f"allocated_{side}"] = {"forward": allocated.forward, "left": allocated.left}
-            result[f"peak_{side}"] = followed[side].peak
-        result["savings"] = followed["on"].savings
-        problems = expected.wrong(tested, tested.config, followed["on"].calls)
-        if kept:
-            problems += _unkept(kept, followed)
-        modules = _modules(tested.config)
-        del tested
-        result["modules"] = _saved_by_module(modules, settings, request, result)
-    except model.Unsupported as error:
-        return {**result, "verdict": NOT_RUN, "stage": enter.now, "reason": str(error)}
-    except watch.Endless as error:
-        return {**result, "verdict": RAISED, "stage": enter.now, "reason": str(error), "frame": failure.frame_of(error)}
-    except _Refused as error:
-        verdict = NOT_RUN if request.get("guessed") else RAISED
-        return {**result, "verdict": verdict, "stage": enter.now, "reason": str(error), "frame": error.frame}
+        problems = _measured(request, enter, result)
     except Exception as error:
-        verdict = OUT_OF_MEMORY if _is_memory(error) else RAISED
-        reason = failure.why(error)
-        if isinstance(error, torch.cuda.OutOfMemoryError) and not failure.recurs(error):
-            # A small model does not fill a GPU: something else does.
-            verdict, reason = NOT_RUN, f"the GPU's memory is used up, which says nothing of the recipe: {reason}"
-        return {
-            **result,
-            "verdict": verdict,
-            "stage": enter.now,
-            "reason": reason,
-            "frame": failure.frame_of(error),
-        }
+        return {**result, "stage": enter.now, **_ended(error, request)}
     return _judge(result, problems)
+
+
+def _measured(request: dict[str, Any], enter: Stages, result: dict[str, Any]) -> list[str]:
+    """Run a site with recompute off and on, and put what is measured into ``result``; what is wrong with that.
+
+    Raises:
+        model.Unsupported: this machine cannot run it.
+        _RunsNeitherWay, _Refused: it does not run with recompute off.
+        Whatever it raises with recompute on.
+    """
+    device, settings, run = request["device"], request["settings"], request["run"]
+    enter("configuration")
+    result["unread"] = model.unread(request["real"])
+    _validate(request, device)
+    if request.get("needs_ranks"):
+        raise model.Unsupported(request["needs_ranks"])
+    model.require(settings, device)
+    try:
+        reference = build(sizes.without_recompute(settings), request, enter, "recompute off")
+        batch = model.make_batch(run, device, fused=request["fused"])
+        if device == "cuda":
+            _warm_up(reference, batch, enter)
+        plain = measure.step(reference, batch, lambda name: enter(f"{name}, recompute off"))
+    except Exception as error:
+        if _is_memory(error):
+            raise
+        raise _RunsNeitherWay(error) from None
+    tested = build(settings, request, enter, "recompute on")
+    _copy_weights(reference, tested)
+    again = measure.step(tested, batch, lambda name: enter(f"{name}, recompute on"))
+    enter("comparison")
+    result.update(_compare(plain, again, settings, device))
+    enter("saved bytes")
+    kept, followed = {}, {}
+    for side, built in (("off", reference), ("on", tested)):
+        followed[side] = measure.followed(built, batch, device)
+        if device == "cpu" and ranks.started_ranks() == 1:
+            kept[side] = measure.kept(built, batch)
+        result[f"saved_{side}"] = kept[side].saved if kept else measure.saved_bytes(built, batch)
+        if device == "cuda":
+            allocated = measure.allocated(built, batch)
+            result[f"allocated_{side}"] = {"forward": allocated.forward, "left": allocated.left}
+        result[f"peak_{side}"] = followed[side].peak
+    result["savings"] = followed["on"].savings
+    problems = expected.wrong(tested, tested.config, followed["on"].calls)
+    if kept:
+        problems += _unkept(kept, followed)
+    modules = _modules(tested.config)
+    del tested
+    result["modules"] = _saved_by_module(modules, settings, request, result)
+    return problems
+
+
+def _ended(error: Exception, request: dict[str, Any]) -> dict[str, Any]:
+    """The verdict on a run that an error ended, with the reason and the frame."""
+    if isinstance(error, model.Unsupported):
+        return {"verdict": NOT_RUN, "reason": str(error)}
+    if isinstance(error, _RunsNeitherWay):
+        return {"verdict": NOT_RUN, "reason": str(error), "frame": error.frame}
+    if isinstance(error, _Refused):
+        return {"verdict": NOT_RUN if request.get("guessed") else RAISED, "reason": str(error), "frame": error.frame}
+    frame = failure.frame_of(error)
+    if isinstance(error, watch.Endless):
+        return {"verdict": RAISED, "reason": str(error), "frame": frame}
+    reason = failure.why(error)
+    if isinstance(error, torch.cuda.OutOfMemoryError) and not failure.recurs(error):
+        # A small model does not fill a GPU: something else does.
+        reason = f"the GPU's memory is used up, which says nothing of the recipe: {reason}"
+        return {"verdict": NOT_RUN, "reason": reason, "frame": frame}
+    return {"verdict": OUT_OF_MEMORY if _is_memory(error) else RAISED, "reason": reason, "frame": frame}
+
+
+class _RunsNeitherWay(Exception):
+    """The model does not run with recompute off."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(f"the model doesn't run without recompute either: {failure.describe(error)}")
+        self.frame = failure.frame_of(error)
 
 
 class _Refused(Exception):
