@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 from ...schemas.names import VALUES
 from ..keys import FIELDS, LONGEST_NEARLY, NEARLY_BEGINS, NEARLY_ENDS, RECOMPUTE_KEYS, WORD, is_nearly
 from ..model import UNKNOWN, Setting, Site, Span
-from ..python.query import Names, Path, last_name, path_of
+from ..python.query import Names, Path, assigns_constant, last_name, path_of
 from ..python.tree import KEYS, Python, Scope, walk
 from ..reader import Document, Reader
 from ..suggest import nearest
@@ -430,7 +430,7 @@ def _observes(statement: ast.stmt) -> bool:
 def _touched(statement: ast.stmt) -> set[Path]:
     """What a statement passes to a call that may change it, or assigns anew."""
     found: list[Path | None] = []
-    for node in walk(statement):
+    for node in (statement,) if assigns_constant(statement) else walk(statement):
         if isinstance(node, ast.Call):
             found.extend(map(path_of, node.args))
             found.extend(path_of(keyword.value) for keyword in node.keywords)

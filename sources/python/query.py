@@ -17,6 +17,19 @@ _COPIES = frozenset({"copy", "deepcopy", "frozenset", "int", "list", "set", "sor
 _DYNAMIC = ("get", "pop", "setdefault")
 
 
+def assigns_constant(statement: ast.stmt) -> bool:
+    """Whether a statement assigns a constant to names with dots between them, and does nothing else."""
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Constant):
+        return False
+    return all(map(_is_dotted, statement.targets))
+
+
+def _is_dotted(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
 def path_of(node: ast.AST) -> Path | None:
     """The chain that an expression reads, or None where it is none."""
     parts: list[str] = []
