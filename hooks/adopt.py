@@ -72,6 +72,11 @@ def plan(root: str, origin: Origin, mcore: str = "") -> Plan:
     for part in (_configuration(root, mcore), _hook(root, origin), _job(root, origin)):
         found.changes.extend(part.changes)
         found.remarks.extend(part.remarks)
+    if not origin.is_remote and any(change.path == _PRE_COMMIT for change in found.changes):
+        found.remarks.append(
+            f"warning: {origin.url} is on this machine: the hook runs here, and nowhere else that {_PRE_COMMIT} is "
+            "checked out. --repo URL names an address that others can clone."
+        )
     return found
 
 
@@ -183,6 +188,7 @@ def _gitlab_job(root: str, package: str) -> Plan:
     return Plan([Change(_GITLAB, old, _below(old, _GITLAB_JOB.replace("PACKAGE", package).encode()))], [])
 
 
+#: Actions are pinned to commits, as zizmor asks: a tag can be moved.
 _GITHUB_JOB = """\
 name: recompute-lint
 on:
@@ -195,10 +201,10 @@ jobs:
   recompute-lint:
     runs-on: ubuntu-latest
     steps:
-      - uses: actions/checkout@v4
+      - uses: actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1  # v7.0.1
         with:
           persist-credentials: false
-      - uses: actions/setup-python@v5
+      - uses: actions/setup-python@5fda3b95a4ea91299a34e894583c3862153e4b97  # v7.0.0
         with:
           python-version: "3.12"
       - run: pip install "PACKAGE"

@@ -13,11 +13,13 @@ VARIABLES = {
 
 
 def fill(namespace: Any) -> None:
-    """Set the options of a command that the command line leaves out, and a variable states.
+    """Set the options of a command that the command line leaves out, and a variable states; ``by`` is then the variable
+    of each of them, for what is said of it.
 
     Args:
         namespace: what the command line says; options that a command does not have are passed over.
     """
+    namespace.by = {}
     for variable, name in VARIABLES.items():
         value = os.environ.get(variable)
         if not value or not hasattr(namespace, name):
@@ -26,3 +28,4 @@ def fill(namespace: Any) -> None:
             namespace.no_cache = namespace.no_cache or value not in ("0", "false")
         elif getattr(namespace, name) is None:
             setattr(namespace, name, value)
+            namespace.by[name] = variable

@@ -24,6 +24,9 @@ _PLACE = re.compile(
 #: How a schema of ``schemas/recipes`` cites the source that it was made from.
 _CITED = re.compile(r" of (?P<repository>[\w.-]+/[\w.-]+) (?P<commit>[0-9a-f]{7,40})$")
 
+#: What reads the YAML of NeMo-RL, verl and ROLL, at a tag that has the lines that rules cite.
+_OMEGACONF = "https://github.com/omry/omegaconf/blob/v2.3.0"
+
 _RECIPES = os.path.join(os.path.dirname(store.__file__), "recipes")
 
 
@@ -43,6 +46,25 @@ def link(contract: Contract, source: str) -> str:
 def tagged(release: str) -> str:
     """The release whose tag a release's links go to; empty where there is none."""
     return _TAGS.get(release, release)
+
+
+def beside(folder: str, source: str) -> str:
+    """A place in the repository of a framework that is not in the framework's own folder.
+
+    Args:
+        folder: the first folder of the framework's paths: ``nemo_rl``.
+        source: ``tools/config_cli.py#L500``.
+    """
+    return f"{_repositories()[folder]}/{source}"
+
+
+def place(name: str, contract: Contract) -> str:
+    """Where Megatron-Core's source has what a name in ``meaning_places.json`` stands for; a release that links to
+    another's tag has that one's lines.
+    """
+    from ..schemas import meanings  # not needed to lint
+
+    return meanings.place(name, tagged(contract.version)) or ""
 
 
 def linked(text: str, contract: Contract) -> str:
@@ -65,7 +87,7 @@ def linked(text: str, contract: Contract) -> str:
 @lru_cache(maxsize=1)
 def _repositories() -> dict[str, str]:
     """Where each framework's source is, at the commit that its schema cites, by the first folder of its paths."""
-    found = {}
+    found = {"omegaconf": _OMEGACONF}
     for name in sorted(os.listdir(_RECIPES)):
         with open(os.path.join(_RECIPES, name), encoding="utf-8") as stream:
             cited = json.load(stream).get("x-source", "")

@@ -8,6 +8,7 @@ import textwrap
 
 from ..schemas import store
 from ..schemas.contract import Contract, Guard
+from ..schemas.names import FIELDS
 from . import registry
 from .finding import Example
 from .links import linked
@@ -23,7 +24,8 @@ def page(code: str) -> str:
     rule = registry.RULES[code]
     module = registry.load(code)
     fixes = ", fixable" if fixable(code) else ""
-    parts = [f"{code} {rule.name} ({rule.severity}{fixes})", _doc(code), *_source(code), _silence(code)]
+    head = f"{code} {rule.name} ({rule.severity}{fixes}, since recompute-lint {rule.since})"
+    parts = [head, _doc(code), *_source(code), _silence(code)]
     parts.extend(_example("Example", example) for example in module.INVALID[:2])
     parts.extend(_example("Fine", example) for example in module.VALID[:1])
     return "\n\n".join(parts) + "\n"
@@ -50,12 +52,14 @@ def sections(code: str) -> dict[str, str]:
 def markdown(code: str) -> str:
     """The page as Markdown, with headings and code blocks."""
     rule, module = registry.RULES[code], registry.load(code)
-    rows = [f"# {rule.name} ({code})", summary(code)]
+    fixes = ", fixable" if fixable(code) else ""
+    about = f"Severity: {rule.severity}{fixes}. Since recompute-lint {rule.since}."
+    rows = [f"# {rule.name} ({code})", summary(code), about]
     for heading, text in sections(code).items():
         if heading:
             rows.append(f"## {heading}\n\n{text}")
     if sources(code):
-        told = f"Such checks exist since megatron-core {since(code)}.\n\n" if since(code) else ""
+        told = f"Such {_kind(code)} exist since megatron-core {since(code)}.\n\n" if since(code) else ""
         links = "\n".join(f"* <{place}>" for place in sources(code))
         rows.append(f"## Source\n\n{told}{links}")
     rows.append("## Silence\n\n" + textwrap.dedent(_silence(code).partition("\n")[2]))
@@ -72,25 +76,35 @@ def _doc(code: str) -> str:
 
 
 def sources(code: str) -> list[str]:
-    """Links to what the rule is about: checks or fields of the newest Megatron-Core, or what the module cites."""
+    """Links to what the rule is about: checks or fields of the newest Megatron-Core, or what the module cites; its
+    ``cited(contract)`` has places in files, which become links, or links.
+    """
     newest, module = store.load(store.releases()[-1]), registry.load(code)
     checks = [guard.source for guard in _guards(code, newest)]
     fields = [place for place in map(newest.source_of, getattr(module, "FIELDS", ())) if place]
-    cited = module.cited() if hasattr(module, "cited") else ()
+    cited = module.cited(newest) if hasattr(module, "cited") else ()
     return list(dict.fromkeys(linked(place, newest) for place in checks or [*cited, *fields]))
 
 
 def since(code: str) -> str | None:
-    """The first release with a check that the rule reports; None of a rule that reports none."""
-    newest = store.load(store.releases()[-1])
-    return _first(code) if _guards(code, newest) else None
+    """The first Megatron-Core with a check that the rule reports, or else with a field that it is about; None of a rule
+    that is about neither.
+    """
+    if _guards(code, store.load(store.releases()[-1])):
+        return _first(code)
+    firsts = [FIELDS[name][0] for name in getattr(registry.load(code), "FIELDS", ())]
+    return min(firsts, key=store.version_key, default=None)
+
+
+def _kind(code: str) -> str:
+    return "checks" if _guards(code, store.load(store.releases()[-1])) else "settings"
 
 
 def _source(code: str) -> list[str]:
     rows, first = sources(code), since(code)
     if not rows:
         return []
-    since_when = f" (such checks exist since {first})" if first else ""
+    since_when = f" (such {_kind(code)} exist since {first})" if first else ""
     of_release = all("/core_v" in row for row in rows)
     told = [f"    megatron-core {store.releases()[-1]}{since_when}:"] if of_release else []
     return ["\n".join(["Source", *told, *(f"    {row}" for row in rows)])]

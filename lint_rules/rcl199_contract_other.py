@@ -18,7 +18,14 @@ from collections.abc import Iterator
 from ..schemas.contract import Contract, Guard
 from ..sources.model import Site
 from .finding import Example, Finding
+from .links import place
 from .other_guard import findings
+
+
+def cited(newest: Contract) -> list[str]:
+    """Where Megatron-Core checks a configuration."""
+    return [place("config.post_init", newest)]
+
 
 VALID: tuple[Example, ...] = ()
 #: No known release has such a check; ``tests/lint_rules/test_contract_other.py`` makes one.

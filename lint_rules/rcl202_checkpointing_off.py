@@ -15,10 +15,11 @@ Use instead
 from __future__ import annotations
 
 from ..schemas import store
+from ..schemas.contract import Contract
 from .finding import Example
 
 
-def cited() -> list[str]:
+def cited(newest: Contract) -> list[str]:
     """Where NeMo-RL reads its switch."""
     return [store.parser("nemo-rl").schema["x-source"]]
 

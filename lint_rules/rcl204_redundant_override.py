@@ -22,7 +22,14 @@ from ..schemas.contract import Contract
 from ..sources.keys import RECOMPUTE_KEYS
 from ..sources.model import UNKNOWN, Setting, Site
 from .finding import Example, Finding
+from .links import beside
 from .wording import deletion, shown
+
+
+def cited(newest: Contract) -> list[str]:
+    """NeMo-RL's own check of the same in its published recipes."""
+    return [beside("nemo_rl", "tools/config_cli.py#L500")]
+
 
 #: At least this many other redundant keys make a repeated section.
 _RESTATED = 5

@@ -12,7 +12,14 @@ Use instead
 
 from __future__ import annotations
 
+from ..schemas.contract import Contract
 from .finding import Example
+
+
+def cited(newest: Contract) -> list[str]:
+    """Where OmegaConf rejects the second key."""
+    return ["omegaconf/_utils.py#L136-L150"]
+
 
 VALID = (Example("policy: &p\n  megatron_cfg:\n    activation_checkpointing: true\n"),)
 INVALID = (

@@ -58,7 +58,7 @@ _TOLERANCE = 1 / 8
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
     """One finding for each such key."""
     settings = {**site.origins, **site.settings}
-    found = unread(site, contract)
+    found = misspelled(site, contract)
     meaning = Counter(found.values())
     for name, close in found.items():
         setting = settings[name]
@@ -75,7 +75,7 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
         )
 
 
-def unread(site: Site, contract: Contract) -> dict[str, str]:
+def misspelled(site: Site, contract: Contract) -> dict[str, str]:
     """Each unknown key that is close to a known one, with that."""
     keys = {**site.origins, **site.settings}
     unknown = frozenset(keys.keys() - RECOMPUTE_KEYS - SUCCESSORS.keys() - contract.fields.keys())

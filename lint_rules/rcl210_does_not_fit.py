@@ -1,16 +1,19 @@
 """A recipe that does not fit into the memory of a GPU. Off unless ``gpu-memory`` is set.
 
 What it does
-    Predicts what each recipe takes, as ``recompute-lint advise`` does, and reports one that takes more than
-    ``gpu-memory = "80GB"`` in the configuration file, with the cheapest recomputation that fits. Needs
-    ``recompute-lint[smoke]``. ``facts`` and ``model`` say what a recipe leaves open; one whose sizes are not known is
-    not reported. Runs on the command line and in hooks, not in editors: a prediction takes some seconds.
+    Predicts what each recipe takes, as ``recompute-lint advise`` does, and reports one that takes more than a GPU has,
+    with the cheapest recomputation that fits. Needs the extra ``smoke``. A recipe whose sizes are not known is not
+    reported. Runs on the command line and in hooks, not in editors: a prediction takes some seconds.
 
 Why is this bad
     The job ends out of memory, after it has waited for its GPUs.
 
 Use instead
     The recomputation that the help names, a smaller micro-batch, or more GPUs.
+
+Options
+    ``gpu-memory = "80GB"`` in the configuration says what a GPU has, and turns the rule on.
+    ``facts`` and ``model`` say what a recipe leaves open.
 """
 
 from __future__ import annotations
@@ -18,9 +21,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ..schemas.contract import Contract
 from ..sources.model import Site
 from .finding import Example, Finding
 from .wording import involved
+
+
+def cited(newest: Contract) -> list[str]:
+    """The model that `advise` runs, at its real size and without memory."""
+    return ["megatron/core/models/gpt/gpt_model.py"]
+
 
 _OPEN = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"
 

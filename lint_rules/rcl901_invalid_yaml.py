@@ -9,7 +9,14 @@ Why is this bad
 
 from __future__ import annotations
 
+from ..schemas.contract import Contract
 from .finding import Example
+
+
+def cited(newest: Contract) -> list[str]:
+    """Where NeMo-RL reads a recipe."""
+    return ["nemo_rl/utils/config.py#L69"]
+
 
 VALID = (Example("policy: {megatron_cfg: {recompute_granularity: full}}\n"),)
 INVALID = (Example("policy: {megatron_cfg: {recompute_granularity: full\n", (2,)),)

@@ -13,7 +13,14 @@ Use instead
 
 from __future__ import annotations
 
+from ..schemas.contract import Contract
 from .finding import Example
+
+
+def cited(newest: Contract) -> list[str]:
+    """Where NeMo-RL reads a parent."""
+    return ["nemo_rl/utils/config.py#L83-L92"]
+
 
 VALID = (Example("policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"),)
 INVALID = (Example("defaults: nowhere.yaml\npolicy:\n  megatron_cfg:\n    activation_checkpointing: true\n", (1,)),)

@@ -9,7 +9,14 @@ Why is this bad
 
 from __future__ import annotations
 
+from ..schemas.contract import Contract
 from .finding import Example
+
+
+def cited(newest: Contract) -> list[str]:
+    """Where NeMo-RL reads the parents of a parent, and keeps no account of them."""
+    return ["nemo_rl/utils/config.py#L83-L92"]
+
 
 VALID = (Example("policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"),)
 INVALID = (Example("defaults: recipe.yaml\npolicy:\n  megatron_cfg:\n    activation_checkpointing: true\n", (1,)),)

@@ -12,7 +12,14 @@ Use instead
 
 from __future__ import annotations
 
+from ..schemas.contract import Contract
 from .finding import Example
+
+
+def cited(newest: Contract) -> list[str]:
+    """Where OmegaConf reads a file as UTF-8."""
+    return ["omegaconf/omegaconf.py#L189"]
+
 
 VALID = (Example("policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"),)
 #: A text cannot hold it: tests/sources/test_yaml.py writes the bytes.

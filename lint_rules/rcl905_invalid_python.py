@@ -10,7 +10,14 @@ Why is this bad
 
 from __future__ import annotations
 
+from ..schemas.contract import Contract
 from .finding import Example
+
+
+def cited(newest: Contract) -> list[str]:
+    """What is valid Python."""
+    return ["https://docs.python.org/3/reference/grammar.html"]
+
 
 VALID = (Example('type Modules = list[str]\nconfig["recompute_modules"]\n', filename="a.py"),)
 INVALID = (

@@ -4,8 +4,6 @@ What it does
     Reports ``# noqa: RCL...`` and ``# recompute-lint: disable=...`` whose codes suppress no finding of a rule that ran
     on the file. A ``# noqa`` without codes is left alone, since it may be meant for another tool.
 
-    ``--extend-select RCL906``, or ``extend-select = ["RCL906"]``, turns it on.
-
 Why is this bad
     The mistake that it suppressed is gone, and the next one of its kind will not be reported.
 
@@ -14,6 +12,9 @@ Use instead
 
 Fix
     Deletes the codes, or the comment where none is left (safe).
+
+Options
+    ``--extend-select RCL906``, or ``extend-select = ["RCL906"]`` in the configuration, turns it on.
 """
 
 from __future__ import annotations

@@ -34,6 +34,8 @@ class Rule(NamedTuple):
     default: bool = True
     #: Whether it runs only where the Megatron-Core in use is known, not where the newest release stands in for it.
     needs_release: bool = False
+    #: The first release of recompute-lint that has it.
+    since: str = "0.1.0"
 
     @property
     def module(self) -> str:
@@ -67,7 +69,7 @@ RULES = {
         Rule("RCL207", "repeated-module", "warning", "site"),
         Rule("RCL208", "deprecated-key", "warning", "site reading"),
         Rule("RCL209", "settings-ignored", "warning", "site reading"),
-        Rule("RCL210", "does-not-fit", "error", "memory"),
+        Rule("RCL210", "does-not-fit", "error", "memory", since="0.2.0"),
         Rule("RCL301", "hidden-default", "error", "python"),
         Rule("RCL302", "unvalidated-assignment", "warning", "python"),
         Rule("RCL303", "incomplete-module-list", "warning", "lists", needs_release=True),
@@ -77,7 +79,7 @@ RULES = {
         Rule("RCL904", "unreadable-file", "error", "reading"),
         Rule("RCL905", "invalid-python", "error", "reading"),
         Rule("RCL906", "unused-suppression", "warning", "comments", default=False),
-        Rule("RCL907", "invalid-suppression", "warning", "directives"),
+        Rule("RCL907", "invalid-suppression", "warning", "directives", since="0.2.0"),
     )
 }
 

@@ -1,6 +1,7 @@
 """Where recompute-lint can be had. On the day that it is published, what stands here changes, and nothing else.
 
-``python tools/update_readme.py`` then writes README and pyproject.toml anew.
+``python tools/update_readme.py`` then writes README, pyproject.toml and the package of the extension for VS Code anew.
+CONTRIBUTING.md has the steps.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What each recompute module and field does: what is recomputed, kept and freed, when it helps and when not.
 
 ``meanings.json`` is written by hand, from Megatron-Core's source; ``meaning_places.json``, where each release has what
-it is about, by ``tools/update_contracts.py``.
+it and the pages of rules are about, by ``tools/update_contracts.py``.
 """
 
 from __future__ import annotations
@@ -54,9 +54,13 @@ def names() -> list[str]:
 
 def sources(meant: Meaning, release: str) -> list[str]:
     """Where a release's source has it: ``megatron/core/transformer/attention.py#L1544``."""
-    places = _read("meaning_places.json")
-    found = (places[name].get(release) for name in meant.places)
-    return [f"megatron/core/{place}" for place in found if place]
+    return [found for name in meant.places for found in [place(name, release)] if found]
+
+
+def place(name: str, release: str) -> str | None:
+    """Where a release's source has what a name in ``meaning_places.json`` stands for; None where it does not."""
+    found = _read("meaning_places.json")[name].get(release)
+    return f"megatron/core/{found}" if found else None
 
 
 def releases(meant: Meaning) -> tuple[str, str]:

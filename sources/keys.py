@@ -96,6 +96,13 @@ _MODULES = tuple(name.encode() for name in names.MODULES)
 _TELLING = tuple(name for name in _MODULES if b"_" in name)
 
 
+#: The kinds of files that are Python, or hold it for the most part, and where others hold some: here-documents,
+#: programs behind ``-c``, fences, and strings of YAML.
+_PYTHON = frozenset({"notebook", "python", "template"})
+_PYTHON_SOMEWHERE = re.compile(rb"python|\.py\b")
+_HOLDS_PYTHON = re.compile(rb"<<|-c[\s,'\"]|```|~~~|\bshell[ \t]*:|\.py[\"']?[ \t]*:")
+
+
 def concerns(
     data: bytes,
     kind: str,
@@ -108,14 +115,14 @@ def concerns(
 
     Args:
         data: its content.
-        kind: ``python`` or ``yaml``; files of other kinds never can.
+        kind: what kind of file it is, as :func:`~.files.kind_of` names it.
         keys: further keys to look for in Python.
         modules: the recompute modules that there are or were; only asked where the file speaks of recomputation.
         has_root: false where it is known that none of :data:`ROOTS` is in ``data``.
     """
-    if kind == "yaml":
-        return b"#" in data and _lists_modules(data, modules, in_comments=True)
-    if kind != "python":
+    if kind == "yaml" and b"#" in data and _lists_modules(data, modules, in_comments=True):
+        return True
+    if kind not in _PYTHON and not (_PYTHON_SOMEWHERE.search(data) and _HOLDS_PYTHON.search(data)):
         return False
     if any(key.encode() in data for key in keys) or (has_root and _has_key(data)):
         return True

@@ -25,6 +25,17 @@ def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(detect, "installed", lambda: iter(()))
 
 
+@pytest.fixture(autouse=True)
+def nothing_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run as before the day when the project is published, so that no test changes on it."""
+    from recompute_lint import published
+    from recompute_lint.hooks import home
+
+    for name, value in (("REPOSITORY", ""), ("DOCUMENTATION", ""), ("ON_PYPI", False)):
+        monkeypatch.setattr(published, name, value)
+    monkeypatch.setattr(home, "HOME", "")
+
+
 @pytest.fixture
 def lint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[str, int, int, str]]]:
     """Write files and lint them: ``lint({"a.yaml": text}, mcore="0.16.1") -> [(path, line, column, code), ...]``."""

@@ -16,6 +16,11 @@ import pytest
 from tests.conftest import ROOT
 from tools.update_contracts import DEFAULT_CACHE
 
+try:
+    import tomllib
+except ImportError:  # Python 3.10
+    import tomli as tomllib
+
 PAGES = dict(re.findall(r"(?ms)^## ([^\n]+)\n(.*?)(?=^## |\Z)", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")))
 
 #: A file to write, lines to add below a line, a text to change, commands with what they print; as the pages have them.
@@ -139,7 +144,27 @@ def test_an_output_format(copy):
     assert changed(copy) == {*named("an output format"), "hooks/output/azure_format.py"}
 
 
+def test_the_day_of_publication(copy):
+    """One file is changed by hand; afterwards nothing says to install from anywhere else."""
+    path = copy / "recompute_lint" / "published.py"  # as it was before that day
+    text = re.sub(r"(?m)^(\w+: str = ).*$", r'\1""', path.read_text(encoding="utf-8"))
+    path.write_text(re.sub(r"(?m)^(ON_PYPI: bool = ).*$", r"\1False", text), encoding="utf-8")
+    run("python tools/update_readme.py", "", copy)
+    before = {file: file.read_bytes() for file in copy.rglob("*.*") if file.is_file() and "cache" not in str(file)}
+    follow("Publish", copy, needs=4)
+    written = {"README.md", "pyproject.toml", "editors/vscode/package.json"}
+    now = {file.relative_to(copy).as_posix() for file, content in before.items() if file.read_bytes() != content}
+    assert now == {"recompute_lint/published.py", *written}
+    urls = tomllib.loads((copy / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
+    assert urls["Repository"] == "https://example.org/recompute-lint" and len(urls) == 4
+    package = json.loads((copy / "editors" / "vscode" / "package.json").read_text(encoding="utf-8"))
+    assert package["repository"]["url"] == "https://example.org/recompute-lint"
+    readme = (copy / "README.md").read_text(encoding="utf-8")
+    assert "$ pip install recompute-lint\n" in readme
+    assert not re.search(r"(?:PATH|ADDRESS|URL)_O[FR]_|\bCOMMIT\b", readme)
+
+
 def test_every_page_is_followed():
-    assert {title for title in PAGES if title.startswith("Add ")} == {
-        "Add a rule", "Add a fix", "Add a framework", "Add a release", "Add an output format",
+    assert {title for title in PAGES if title.startswith(("Add ", "Publish"))} == {
+        "Add a rule", "Add a fix", "Add a framework", "Add a release", "Add an output format", "Publish",
     }  # fmt: skip

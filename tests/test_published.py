@@ -45,9 +45,10 @@ def test_what_this_copy_was_installed_from(monkeypatch, installed, origin, requi
     assert published.requirement() == "'recompute-lint'"
 
 
-def test_no_page_tells_to_install_a_name_that_is_not_ours():
+def test_no_page_tells_to_install_a_name_that_is_not_ours(monkeypatch):
     """A name that is not registered could be anybody's tomorrow."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    monkeypatch.undo()
     told = [
         f"{name}: {match[0]}"
         for name in filter(None, listed.split("\0"))
@@ -91,7 +92,7 @@ def test_what_pages_link_to_is_there(page):
 def test_the_day_of_publication_changes_readme_by_itself(monkeypatch):
     from tools import update_readme
 
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = update_readme.updated((ROOT / "README.md").read_text(encoding="utf-8"))
     assert "PATH_OR_ADDRESS_OF_A_CLONE" in text
     monkeypatch.setattr(published, "REPOSITORY", "https://example.org/ours")
     new = update_readme.updated(text)

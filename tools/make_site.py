@@ -1,4 +1,4 @@
-"""Make the site: ``python -m tools.make_site [--no-build] [--playground]``, with mkdocs-material.
+"""Make the site: ``python -m tools.make_site [--no-build] [--playground]``, with the extra ``docs``.
 
 Pages about rules, modules, fields and releases are those that ``explain`` and ``contract`` print; the others are docs/,
 README and CONTRIBUTING. A link to a file that is not on the site leads to the repository, or is its name while there is
@@ -92,7 +92,12 @@ def _configuration(docs: Path) -> str:
     there = docs.joinpath("playground.md").exists()
     navigation = _NAVIGATION if there else _NAVIGATION.replace("- Playground: playground.md\n", "")
     navigation = re.sub(r"RULES|MODULES|CONTRACTS", lambda match: pages_in[match[0]], navigation)
-    head = f"INHERIT: {json.dumps(str(ROOT / 'mkdocs.yml'))}\ndocs_dir: docs\nsite_dir: html\nnav:\n"
+    head = f"INHERIT: {json.dumps(str(ROOT / 'mkdocs.yml'))}\ndocs_dir: docs\nsite_dir: html\n"
+    if published.REPOSITORY:
+        head += f"repo_url: {json.dumps(published.REPOSITORY)}\n"
+    if published.DOCUMENTATION:
+        head += f"site_url: {json.dumps(published.DOCUMENTATION + '/')}\n"
+    head += "nav:\n"
     return head + "".join(f"  {line}\n" for line in navigation.splitlines())
 
 
@@ -221,7 +226,7 @@ def _linked(page: Path, docs: Path) -> str:
         if inside and (docs / inside).exists():
             return f"[{label}]({os.path.relpath(inside, os.path.dirname(name))}{anchor})"
         if published.REPOSITORY:
-            return f"[{label}]({published.REPOSITORY}/blob/main/{file}{anchor})"
+            return f"[{label}]({published.REPOSITORY.removesuffix('.git')}/blob/main/{file}{anchor})"
         return label
 
     parts = re.split(r"(?ms)(^ *```.*?^ *```$|^(?: {4}.*\n)+)", page.read_text(encoding="utf-8"))

@@ -1,7 +1,8 @@
 """Write the parts of README that other files decide: ``python tools/update_readme.py [--check | --links ADDRESS]``.
 
 These are the tables of rules and dialects, and the commands that install recompute-lint, which change on the day when
-it is published (``recompute_lint/published.py``). With ``--links``, links to files of the repository become links to an
+it is published (``recompute_lint/published.py``); so do the addresses in pyproject.toml and in the package of the
+extension for VS Code, which are written too. With ``--links``, links to files of the repository become links to an
 address: a package index shows README without them.
 """
 
@@ -89,22 +90,53 @@ def updated(text: str) -> str:
     return text
 
 
+def addresses(pyproject: str) -> str:
+    """pyproject.toml's text with the table of the project's addresses; without one while there are none."""
+    text = re.sub(r"(?m)^\[project\.urls\]\n(?:(?!\[).*\n)*", "", pyproject)
+    if not published.REPOSITORY:
+        return text
+    blob = f"{published.REPOSITORY.removesuffix('.git')}/blob/main"
+    urls = {
+        "Changelog": f"{blob}/CHANGELOG.md",
+        "Documentation": published.DOCUMENTATION or f"{blob}/README.md",
+        "Issues": f"{published.REPOSITORY.removesuffix('.git')}/issues",
+        "Repository": published.REPOSITORY,
+    }
+    table = "".join(f'{name} = "{url}"\n' for name, url in urls.items())
+    return re.sub(r"(?m)^\[project\.scripts\]\n(?:.+\n)+\n", lambda match: f"{match[0]}[project.urls]\n{table}\n", text)
+
+
+def extension(package: str) -> str:
+    """The text of the extension's package.json with the repository's address; without one while there is none."""
+    text = re.sub(r'(?m)^  "repository": .*\n', "", package)
+    if not published.REPOSITORY:
+        return text
+    row = f'  "repository": {{ "type": "git", "url": "{published.REPOSITORY}" }},\n'
+    return re.sub(r'(?m)^  "license": .*\n', lambda match: match[0] + row, text)
+
+
+#: What is written, by file.
+FILES = {"README.md": updated, "pyproject.toml": addresses, "editors/vscode/package.json": extension}
+
+
 def with_links(text: str, address: str) -> str:
     """``text`` with what links to a file of the repository linking to ``address`` and its name."""
     return re.sub(r"(\]\()(?![a-z]+:|#)", lambda match: f"{match[1]}{address.rstrip('/')}/", text)
 
 
 def main() -> int:
-    """Update README.md, or only tell whether it is up to date."""
-    path = ROOT / "README.md"
-    text = path.read_text()
-    new = updated(text)
-    if "--links" in sys.argv[1:]:
-        new = with_links(new, sys.argv[sys.argv.index("--links") + 1])
-    if "--check" in sys.argv[1:]:
-        return int(new != text)
-    path.write_text(new)
-    return 0
+    """Update the files, or only tell whether they are up to date."""
+    stale = False
+    for name, update in FILES.items():
+        path = ROOT / name
+        text = path.read_text(encoding="utf-8")
+        new = update(text)
+        if name == "README.md" and "--links" in sys.argv[1:]:
+            new = with_links(new, sys.argv[sys.argv.index("--links") + 1])
+        stale = stale or new != text
+        if "--check" not in sys.argv[1:] and new != text:
+            path.write_text(new, encoding="utf-8")
+    return int(stale and "--check" in sys.argv[1:])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ...lint_rules import registry
 from ...sources.model import Finding
 from ...sources.visible import visible, visible_lines
-from ..options import Configurations, UsageError, codes, dialect, release
+from ..option_table import codes, dialect, release
+from ..options import Configurations, UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -57,13 +58,16 @@ def configurations(namespace: argparse.Namespace) -> Configurations:
         UsageError: an option's value is wrong.
     """
     overrides: dict[str, Any] = {}
+    by: dict[str, str] = getattr(namespace, "by", {})  # options that environment variables state
     for name in ("mcore", "te", "model", "baseline"):
         value = getattr(namespace, name, None)
         if value is not None:
-            overrides[name] = release(value, "--te") if name == "te" else value
+            overrides[name] = release(value, by.get("te", "--te")) if name == "te" else value
+    if "mcore" in by:
+        overrides["mcore_by"] = by["mcore"]
     for name in ("mcore", "model", "baseline"):
         if overrides.get(name):
-            _check(name, overrides[name])
+            _check(name, overrides[name], by.get(name, f"--{name}"))
     if getattr(namespace, "dialect", None) is not None:
         overrides["dialect"] = dialect(namespace.dialect, "--dialect")
     if getattr(namespace, "facts", None):
@@ -76,10 +80,14 @@ def configurations(namespace: argparse.Namespace) -> Configurations:
             overrides[name] = codes(value.replace(",", " ").split(), "--" + name.replace("_", "-"))
     if getattr(namespace, "exclude", None):
         overrides["exclude"] = tuple(pattern for value in namespace.exclude for pattern in value.split(","))
-    return Configurations(overrides, getattr(namespace, "config", None), isolated=getattr(namespace, "isolated", False))
+    isolated = getattr(namespace, "isolated", False)
+    try:
+        return Configurations(overrides, getattr(namespace, "config", None), isolated=isolated)
+    except UsageError as error:
+        raise UsageError(f"{by['config']}: {error}" if "config" in by else str(error)) from None
 
 
-def _check(name: str, value: str) -> None:
+def _check(name: str, value: str, where: str) -> None:
     """Check an option that names something, also where no file turns out to need it."""
     if name == "baseline":
         from ..baseline import Baseline
@@ -88,7 +96,7 @@ def _check(name: str, value: str) -> None:
         return
     from ..stated import check_model, check_release
 
-    (check_release if name == "mcore" else check_model)(value, f"--{name}")
+    (check_release if name == "mcore" else check_model)(value, where)
 
 
 def _facts(statements: list[str]) -> tuple[tuple[str, Any], ...]:
@@ -114,6 +122,22 @@ def write_as_it_is(text: str) -> None:
         return
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def write_to(path: str | None, text: str) -> None:
+    """Write to a file, or to standard output where there is none, as :func:`write_as_it_is` does.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    if path:
+        from ..replace import write as replace
+
+        replace(path, text.encode("utf-8", "backslashreplace"))
+        return
+    write_as_it_is(text)
+    if sys.stdout is not None:
+        sys.stdout.flush()
 
 
 def write_error(text: str) -> None:

@@ -131,13 +131,12 @@ def _trainer(
     closed = own_model and config.complete and model.complete
     anchor = module.span if not overrides.entries else overrides.span
     where = f"modules.{name}.overrides"
-    if framework != "megatron":
-        effective = {key: value.value for key, value in settings.items()}
-        made = Site(
-            "primus", document.path, where, anchor, settings, effective, {}, closed=False, parser=megatron_args.PARSER
-        )
+    given = Given(settings, document.path, where, anchor, complete=closed)
+    if framework == "megatron":
+        made = site(given, reader)
     else:
-        made = site(Given(settings, document.path, where, anchor, complete=closed), reader)
+        effective = {key: value.value for key, value in settings.items()}
+        made = given.to_site("primus", effective, parser=megatron_args.PARSER)
     return made, (*config.problems, *model.problems)
 
 

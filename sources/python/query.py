@@ -17,19 +17,6 @@ _COPIES = frozenset({"copy", "deepcopy", "frozenset", "int", "list", "set", "sor
 _DYNAMIC = ("get", "pop", "setdefault")
 
 
-def assigns_constant(statement: ast.stmt) -> bool:
-    """Whether a statement assigns a constant to names with dots between them, and does nothing else."""
-    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Constant):
-        return False
-    return all(map(_is_dotted, statement.targets))
-
-
-def _is_dotted(node: ast.expr) -> bool:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
-
-
 def path_of(node: ast.AST) -> Path | None:
     """The chain that an expression reads, or None where it is none."""
     parts: list[str] = []
@@ -228,6 +215,8 @@ class Names:
             return node.id.isupper() if not values else all(map(constant, values)) or self._in_capitals(node.id, scope)
         if isinstance(node, ast.Call) and last_name(node.func) in _COPIES and len(node.args) == 1:
             return constant(node.args[0])
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "split":
+            return isinstance(node.func.value, ast.Constant) and all(map(constant, node.args))
         return False
 
     def _in_capitals(self, name: str, scope: Scope) -> bool:

@@ -159,7 +159,7 @@ def test_explain_lists_all_rules(command):
 def test_explain_one(command, name):
     result = command("explain", name)
     assert result.code == 0
-    assert result.out.startswith("RCL106 unknown-module (error, fixable)\n\n")
+    assert result.out.startswith("RCL106 unknown-module (error, fixable, since recompute-lint 0.1.0)\n\n")
     assert "moe_atc" in result.out
 
 

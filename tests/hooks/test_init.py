@@ -155,7 +155,15 @@ def test_from_a_checkout_on_this_machine_there_is_no_job(command, tmp_path):
     (entry,) = yaml.safe_load(read(HOOK))["repos"]
     assert entry["repo"] == str(checkout) and len(entry["rev"]) == 40
     assert f"CI cannot clone {checkout}: no job is written" in result.out
+    assert f"warning: {checkout} is on this machine: the hook runs here, and nowhere else" in result.out
     assert not os.path.exists(".github")
+
+
+@pytest.mark.parametrize(("url", "is_remote"), [("file:///srv/rl", False), ("ssh://git@example.org/rl", True)])
+def test_an_address_that_others_cannot_clone_is_warned_of(command, url, is_remote):
+    result = command("init", "--yes", "--repo", url, "--rev", "v1", files={**GIT, "a.yaml": RECIPE % "full"})
+    assert ("nowhere else" in result.out, os.path.exists(WORKFLOW)) == (not is_remote, is_remote)
+    assert "nowhere else" not in command("init", "--repo", url, "--rev", "v1").out, "the hook is there already"
 
 
 @pytest.mark.parametrize(

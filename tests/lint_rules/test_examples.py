@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from recompute_lint.hooks.fix import apply, resolved
 from recompute_lint.lint_rules import pages
 from recompute_lint.lint_rules.registry import RULES, load
+from tests.conftest import ROOT
 
 #: Rules whose examples cannot be one file of text; each has a test module of its own.
 ELSEWHERE = {"RCL199", "RCL210", "RCL904"}
@@ -90,4 +93,22 @@ def test_the_page_links_to_the_checks_and_says_since_when(code, since):
 
 
 def test_the_page_links_to_the_fields_where_there_is_no_check():
-    assert "Source\n    megatron-core 0.19.2:\n    https://github.com/NVIDIA/Megatron-LM/blob/" in pages.page("RCL201")
+    page = pages.page("RCL201")
+    assert (
+        "megatron-core 0.19.2 (such settings exist since 0.12.0):\n    https://github.com/NVIDIA/Megatron-LM/" in page
+    )
+
+
+def test_the_page_says_which_version_of_the_linter_has_the_rule():
+    """The changelog names the rules of the first version; every other one came later."""
+    first = re.search(r"The first version: the rules (.*?);", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.S)
+    assert first is not None
+    ranges = [part.split(" to ") for part in re.findall(r"RCL\d+(?: to RCL\d+)?", " ".join(first[1].split()))]
+    for code, rule in RULES.items():
+        assert (rule.since == "0.1.0") == any(part[0] <= code <= part[-1] for part in ranges), code
+        assert f", since recompute-lint {rule.since})\n" in pages.page(code)
+
+
+@pytest.mark.parametrize("code", [rule.code for rule in RULES.values() if not rule.default])
+def test_the_page_of_a_rule_that_is_off_says_how_to_turn_it_on(code):
+    assert "turns" in pages.sections(code)["Options"] and code in pages.sections(code)["Options"]
