@@ -70,7 +70,7 @@ _COMMENTED = frozenset({"python", "yaml", "script"})
 #: From this many files on, several processes may share the work.
 _MANY = 150
 #: For so many seconds of processor time one works alone; another has to import and read anew what it has not by then.
-_ALONE = 0.2
+_ALONE = 0.4
 
 
 class Linter:

@@ -67,14 +67,17 @@ def map_in_order(function: Callable[[Any], Any], items: list[Any], count: int, a
             number = left.pop(0)
             found[number] = function(items[number])
     if left:
-        _share(function, items, left, count, found)
+        _share(function, items, sorted(left), count, found)
     return [found[number] if number in found else function(item) for number, item in enumerate(items)]
 
 
 def _share(
     function: Callable[[Any], Any], items: list[Any], left: list[int], count: int, found: dict[int, Any]
 ) -> None:
-    """Put into ``found`` what ``function`` makes of the items whose numbers are ``left``."""
+    """Put into ``found`` what ``function`` makes of the items whose numbers are ``left``.
+
+    They are in order, since neighbours share what is kept of the files that were read last.
+    """
     numbers, end = os.pipe()
     os.write(end, b"".join(number.to_bytes(_NUMBER, "big") for number in left))
     os.close(end)

@@ -50,7 +50,8 @@ def _findings(site: Site, contract: Contract, te: str | None) -> Iterator[Findin
     reported = {setting.name for finding in wrong_types for setting in finding.involved}
     reported.update(finding.involved[0].name for finding in site.rejected)
     parser = store.parser(site.parser)
-    for guard in parser.violations(_known(with_defaults(site, parser), reported)):
+    its_own = {name: site.effective[name] for name in parser.fields if name in site.effective}
+    for guard in parser.violations(_known(with_defaults(site._replace(effective=its_own), parser), reported)):
         if guard.field not in reported:  # a parser stops at the first
             reported.add(guard.field)
             yield from registry.load(guard.rule).report(site, guard, parser)

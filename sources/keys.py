@@ -122,11 +122,14 @@ def concerns(
     """
     if kind == "yaml" and b"#" in data and _lists_modules(data, modules, in_comments=True):
         return True
-    if kind not in _PYTHON and not (_PYTHON_SOMEWHERE.search(data) and _HOLDS_PYTHON.search(data)):
+    is_python = kind in _PYTHON
+    if not is_python and b"python" not in data and b".py" not in data:
         return False
-    if any(key.encode() in data for key in keys) or (has_root and _has_key(data)):
-        return True
-    return _lists_modules(data, modules, in_comments=False)
+    speaks = any(key.encode() in data for key in keys) or (has_root and _has_key(data))
+    if not speaks and not _lists_modules(data, modules, in_comments=False):
+        return False
+    # last, since patterns take several times as long as words
+    return is_python or (_PYTHON_SOMEWHERE.search(data) is not None and _HOLDS_PYTHON.search(data) is not None)
 
 
 def _has_key(data: bytes) -> bool:

@@ -127,6 +127,7 @@ class Constraint:
         """Whether no constraint is left, that is, any value will do."""
         return self.allowed is None and not self.excluded and not self.literals
 
+    @lru_cache(maxsize=1 << 16)  # noqa: B019  # make() keeps as many
     def implies(self, other: Constraint) -> bool:
         """Whether every value meeting this constraint meets the other; False where that isn't plain to see."""
         if self.allowed is not None:
@@ -233,6 +234,10 @@ def meet(left: Conjunction, right: Conjunction) -> Conjunction | None:
 
 def _stronger(left: Conjunction, right: Conjunction) -> bool:
     """Whether the left conjunction plainly implies the right one."""
+    if len(left) < len(right):
+        return False
+    if right <= left:
+        return True
     mine = dict(left)
     return all(field in mine and mine[field].implies(constraint) for field, constraint in right)
 

@@ -19,7 +19,7 @@ from ..reader import Document, Reader
 from ..shell import makefile, sourced
 from ..shell.flags import BOOLEANS, REMOVED, SWITCHES, Flag, Line, Word, is_recompute, parse_flags, settings_of, text_of
 from ..shell.hidden import Hidden
-from ..shell.overrides import Override, override, parse
+from ..shell.overrides import Override, parse
 from ..shell.printed import shows
 from ..shell.sourced import Script
 from ..shell.syntax import Event
@@ -148,13 +148,15 @@ def _sites(
     line = parse_flags(words, start=program + 1)  # what stands before the program is for what starts it
     if command.is_text and not is_command_line(line, modules):
         return
-    overrides = (_override(word, field) for (word, _), field in zip(words, fields, strict=True))
     anchor = place(command.start, command.start)
     absent, hidden = missing
     if program < 0 or any(name in hidden for name in line.hidden):
         absent = frozenset()
     yield from of_flags(line, anchor, path, reader, absent)
-    yield from of_overrides(line, filter(None, overrides), anchor, path, reader)
+    known = (field.head if word.text is None else word.text for field, (word, _) in zip(fields, words, strict=True))
+    yield from of_overrides(
+        line, _overrides(line, zip(known, (word for word, _ in words), strict=True)), anchor, path, reader
+    )
 
 
 def _word(field: Field, place: Callable[[int, int], Span]) -> Word:
@@ -251,10 +253,23 @@ def _is_line(shape: str) -> bool:
     return _ANOTHER.search(shape) is not None or not _ONE_OVERRIDE.match(shape)
 
 
-def _override(word: Word, field: Field) -> Override | None:
-    if word.text is not None:
-        return override(word) if "." in word.text else None
-    return parse(field.head, word) if "=" in field.head else None
+def _overrides(line: Line, texts: Iterable[tuple[str, Word]]) -> list[Override]:
+    """The overrides of a command that reach into a site, or stand beside one: of a hundred, those are a few.
+
+    Args:
+        line: the command.
+        texts: its words, each with as much of its text as is known.
+    """
+    dotted = [(text.partition("=")[0].lstrip("+~"), text, word) for text, word in texts]
+    dotted = [(key, text, word) for key, text, word in dotted if "." in key]
+    if not any("{" in text for _, text, _ in dotted):  # what a mapping sets is known once it is parsed
+        above = {where.rpartition(".")[0] for where in places(key for key, *_ in dotted if _is_key(_last(key), line))}
+        dotted = [one for one in dotted if any(one[0].startswith(f"{place}." if place else "") for place in above)]
+    return [made for _, text, word in dotted if (made := parse(text, word)) is not None]
+
+
+def _last(key: str) -> str:
+    return key.rpartition(".")[2]
 
 
 # ---- what the settings of a command mean

@@ -51,7 +51,7 @@ def observes(statement: ast.stmt) -> bool:
 def touched(statement: ast.stmt) -> set[Path]:
     """What a statement passes to a call that may change it, or assigns anew."""
     found: list[Path | None] = []
-    for node in walk(statement):
+    for node in (statement,) if _assigns_constant(statement) else walk(statement):
         if isinstance(node, ast.Call):
             found.extend(map(path_of, node.args))
             found.extend(path_of(keyword.value) for keyword in node.keywords)
@@ -60,6 +60,19 @@ def touched(statement: ast.stmt) -> set[Path]:
         elif isinstance(node, ast.Assign):
             found.extend(map(path_of, node.targets))
     return {path for path in found if path is not None}
+
+
+def _assigns_constant(statement: ast.stmt) -> bool:
+    """Whether a statement assigns a constant to names with dots between them, and does nothing else, as most do."""
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Constant):
+        return False
+    return all(map(_is_dotted, statement.targets))
+
+
+def _is_dotted(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
 
 
 def is_part_of_any(path: Path, others: set[Path]) -> bool:

@@ -23,8 +23,14 @@ class Hidden:
     """
 
     def __init__(self, events: list[Event], text: str, shows: Callable[[str], bool]) -> None:
+        self._events = events
         self._text = text
         self._shows = shows
+        self._answers: dict[str, bool] = {}
+        self._depth = 0
+
+    def _follow(self) -> None:
+        """Go through the events; most scripts have no variable that is asked about."""
         self._given: dict[str, list[Assign]] = {}
         #: The variables that are used as what they hold at first: no environment has arrays.
         self._plain: set[str] = set()
@@ -33,7 +39,7 @@ class Hidden:
         empty: set[str] = set()
         #: Whether files are run that are not read here.
         self._sources = False
-        for event in events:
+        for event in self._events:
             if isinstance(event, Assign):
                 self._given.setdefault(event.name, []).append(event)
                 if not event.branch and _is_empty(event):
@@ -46,8 +52,6 @@ class Hidden:
             for word in event.words:
                 parts = (part for part in word if isinstance(part, Variable))
                 self._plain.update(part.name for part in parts if not part.array or part.default is not None)
-        self._answers: dict[str, bool] = {}
-        self._depth = 0
 
     def __contains__(self, name: object) -> bool:
         """Whether the variable may hold flags that the script does not show.
@@ -60,6 +64,8 @@ class Hidden:
             return True
         known = self._answers.get(name)
         if known is None:
+            if not self._answers:
+                self._follow()
             if self._depth >= _MAX_DEPTH:
                 return True
             self._answers[name] = False  # for one that is added to itself

@@ -60,7 +60,8 @@ def commands(script: Script, interesting: re.Pattern[str]) -> list[Command]:
     ]
     if len(candidates) > _MAX_COMMANDS:
         raise TooMuch(f"has more than {_MAX_COMMANDS:,} commands with recompute settings")
-    values = _values(text, events, candidates, interesting)
+    loops = any(isinstance(event, Assign) and event.looped for event in events)
+    values = _values(text, events, candidates, interesting) if loops else set[str]()
     chosen = {
         event.branch
         for event in events

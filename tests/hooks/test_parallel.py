@@ -103,6 +103,12 @@ def test_what_comes_first_is_a_sample_of_all():
     assert done == [0, 8, 16, 1, 9, 17, 2, 10, 18, 3, 11, 19, 4, 12, 5, 13, 6, 14, 7, 15]
 
 
+def test_what_is_left_is_done_in_order():
+    done: list[int] = []
+    parallel.map_in_order(done.append, list(range(20)), 1)
+    assert done == list(range(20))
+
+
 def test_results_come_in_order_from_any_process():
     assert parallel.map_in_order(lambda number: number * number, list(range(1000)), 3) == [n * n for n in range(1000)]
 
