@@ -31,6 +31,11 @@ from .forks import file_above, is_fork, is_patched, takes_old_switch
 
 #: What runs Megatron-LM; whatever else gives its flags may give more.
 _PROGRAM = re.compile(r"\.py$|^python[\d.]*$|^torchrun$|^-m$")
+#: Flags beside which ``--checkpoint-activations`` is Megatron-LM's, and not fairseq's or GLM's, which have it still.
+_OF_TODAY = frozenset(
+    {"global_batch_size", "micro_batch_size", "pipeline_model_parallel_size", "tensor_model_parallel_size"}
+    | {"recompute_granularity", "recompute_method", "recompute_num_layers"}
+)
 #: slime's and miles' programs.
 _TRAINERS = frozenset({"train.py", "train_async.py"})
 #: Arguments that name a file which may have any other.
@@ -79,6 +84,8 @@ def site(given: Given, reader: Reader) -> Site:
     program = next((word.rpartition("/")[2] for word in words if word.endswith(".py")), "")
     trainer = _trainer(given.file, program, settings)
     own = complete and _OWN.match(program) is not None
+    if "checkpoint_activations" in settings and _OWN.match(program) is None and _OF_TODAY.isdisjoint(settings):
+        settings = {name: setting for name, setting in settings.items() if name != "checkpoint_activations"}
     if not trainer and _OWN.match(program) is None and _has_own_parser(words, flags):
         complete, absent = False, frozenset()
         settings = {**settings, **_with_commas(settings)}

@@ -150,7 +150,8 @@ python train.py --num-layers 4 ${options}
         ("--distribute-saved-activations " + FULL, [(2, "RCL111")]),
         ("--distribute-saved-activations --tensor-model-parallel-size 2 " + FULL, []),
         ("--distribute-saved-activations --tensor-model-parallel-size 2 --recompute-activations", [(2, "RCL111")]),
-        ("--checkpoint-activations", [(2, "RCL208")]),
+        ("--checkpoint-activations --micro-batch-size 1", [(2, "RCL208")]),
+        ("--checkpoint-activations --batch-size 1", []),  # fairseq's, GLM's
         ("--recompute-activations", []),
         ("--recompute-modules core_attn", [(2, "RCL201")]),
         ("--recompute-granularity selective --recompute-modules core_attn moe_atc", [(64, "RCL106")]),
@@ -523,3 +524,9 @@ def test_values_of_loops_and_expansions(lint, script: str) -> None:
     text = script.format("--recompute-method uniform --recompute-num-layers 1")
     assert [(line, code) for _, line, _, code in lint({"run.sh": text})] == [(1, "RCL101")]
     assert lint({"run.sh": text.replace("fulll", "full")}) == []
+
+
+def test_flags_of_a_fork_for_each_stage(lint) -> None:
+    text = 'ARGS="\\\n    --recompute-granularity fulll \\\n    --recompute-num-layers-per-stage 11 1 1 1 \\\n"\n'
+    assert [(line, code) for _, line, _, code in lint({"run.sh": text})] == [(2, "RCL101")]
+    assert lint({"run.sh": text.replace("fulll", "full").replace("11 1 1 1", "says how many")}) == []
