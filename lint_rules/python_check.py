@@ -13,7 +13,6 @@ from . import registry
 from .finding import Finding
 from .python_file import Extras, PythonFile, keys
 
-
 #: PaddlePaddle's trainers have settings of these names with values of their own.
 _OF_PADDLE = re.compile(r"^\s*(?:import|from)\s+paddle", re.MULTILINE)
 
