@@ -223,7 +223,7 @@ def _takes(flag: Flag, modules: Iterable[str], *, listed: bool) -> bool:
     if any(re.search(r"[|<>]", word) for word in words):
         return False
     name = flag.name if flag.name in RECOMPUTE_FLAGS else nearest(flag.name, sorted(RECOMPUTE_FLAGS)) or flag.name
-    if name not in RECOMPUTE_FLAGS and all(word.isdigit() for word in words):
+    if flag.name not in RECOMPUTE_FLAGS and all(word.isdigit() for word in words):
         return True  # a fork's, for each stage of the pipeline
     if name == "recompute_modules":
         known = [word for word in flag.values if word.text is None or nearest(word.text, modules)]

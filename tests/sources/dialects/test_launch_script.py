@@ -526,7 +526,8 @@ def test_values_of_loops_and_expansions(lint, script: str) -> None:
     assert lint({"run.sh": text.replace("fulll", "full")}) == []
 
 
-def test_flags_of_a_fork_for_each_stage(lint) -> None:
-    text = 'ARGS="\\\n    --recompute-granularity fulll \\\n    --recompute-num-layers-per-stage 11 1 1 1 \\\n"\n'
+@pytest.mark.parametrize("flag", ["--recompute-num-layers-per-stage", "--recompute-num-layers-list"])
+def test_flags_of_a_fork_for_each_stage(lint, flag: str) -> None:
+    text = f'ARGS="\\\n    --recompute-granularity fulll \\\n    {flag} 11 1 1 1 \\\n"\n'
     assert [(line, code) for _, line, _, code in lint({"run.sh": text})] == [(2, "RCL101")]
     assert lint({"run.sh": text.replace("fulll", "full").replace("11 1 1 1", "says how many")}) == []
