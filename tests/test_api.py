@@ -13,7 +13,8 @@ import pytest
 import recompute_lint
 from recompute_lint import lint_paths, lint_text
 from recompute_lint.hooks import stated
-from recompute_lint.hooks.options import KEYS, RUN, Options, from_table
+from recompute_lint.hooks.option_table import KEYS, RUN
+from recompute_lint.hooks.options import Options, from_table
 from tests.conftest import ROOT, python, write
 
 TYPO = """\

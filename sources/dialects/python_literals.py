@@ -25,6 +25,7 @@ from ..model import UNKNOWN, Setting, Site, Span
 from ..python.declarations import PARSERS, has_fields, imported, of_flag, of_parameters
 from ..python.literals import alternatives, default_of, items_of, value_of
 from ..python.query import Names, Path, last_name, path_of
+from ..python.statements import blocks, direct_targets, is_part_of_any, observes, targets, touched
 from ..python.tree import KEYS, Python, Scope, walk
 from ..reader import Document, Reader
 from ..suggest import nearest
@@ -76,7 +77,7 @@ def _old_names(python: Python) -> Iterator[Site]:
     for node in ast.walk(python.tree):
         if not isinstance(node, ast.Assign):
             continue
-        for target in _targets([node]):
+        for target in targets([node]):
             path = path_of(target.value)
             if target.attr not in _OLD_NAMES or path is None or path[0] in _NOT_CONFIGURATIONS:
                 continue
@@ -228,7 +229,7 @@ class _Literals:
     # ---- settings by themselves
 
     def _single(self, node: ast.AST, parent: ast.AST | None, scope: Scope) -> Iterator[tuple[str, ast.AST, ast.expr]]:
-        """The settings that are made one by one, each judged by itself: the name, where it stands, and the value."""
+        """The settings that are made one by one, each a site by itself: the name, where it stands, and the value."""
         if isinstance(node, ast.Call):
             name = last_name(node.func)
             if name == "setattr" and len(node.args) == 3:
@@ -289,26 +290,26 @@ class _Literals:
 
     def _block(self, body: list[ast.stmt], scope: Scope) -> Iterator[Site]:
         """The sites of the assignments in a block, and of those in the blocks below it, each by itself."""
-        wanted = {path_of(target.value) for target in _targets(body) if target.attr in self._keys}
+        wanted = {path_of(target.value) for target in targets(body) if target.attr in self._keys}
         known: dict[Path, _Assigned] = {}
         for statement in body:
-            observed = _observes(statement)
-            touched = _touched(statement) if known and not observed else set()
-            for path in [path for path in known if observed or _is_part_of_any(path, touched)]:
+            is_seen = observes(statement)
+            changed = touched(statement) if known and not is_seen else set()
+            for path in [path for path in known if is_seen or is_part_of_any(path, changed)]:
                 yield from self._run(path, known.pop(path), scope)
-            inner = list(_blocks(statement))
+            inner = list(blocks(statement))
             for below in inner:
                 yield from self._block(below, scope)
             if inner:
-                for target in _targets(walk(statement)) if known else ():
+                for target in targets(walk(statement)) if known else ():
                     known.get(path_of(target.value) or (), {}).pop(target.attr, None)
                 continue
             value = getattr(statement, "value", None)
-            for target in _targets([statement]) if wanted else ():
+            for target in targets([statement]) if wanted else ():
                 path = path_of(target.value)
                 if path is None or path not in wanted or (path[0] in _NOT_CONFIGURATIONS and len(path) == 1):
                     continue
-                if value is None or target not in _direct(statement):
+                if value is None or target not in direct_targets(statement):
                     known.get(path, {}).pop(target.attr, None)
                 else:
                     known.setdefault(path, {})[target.attr] = (target, value)
@@ -379,64 +380,3 @@ def _assigned(target: ast.expr, value: ast.expr, is_field: bool) -> Iterator[tup
 def _is_configuration(node: ast.ClassDef) -> bool:
     """Whether a class is one of Megatron-Core's configurations, made more particular."""
     return any(_CLASS.fullmatch(last_name(base)) for base in node.bases)
-
-
-def _targets(nodes: Any) -> Iterator[ast.Attribute]:
-    """The attributes that statements assign to, by themselves."""
-    for node in nodes:
-        targets = (
-            node.targets
-            if isinstance(node, ast.Assign)
-            else [node.target]
-            if isinstance(node, (ast.AnnAssign, ast.AugAssign))
-            else []
-        )
-        for target in targets:
-            for part in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
-                if isinstance(part, ast.Attribute):
-                    yield part
-
-
-def _direct(statement: ast.stmt) -> list[ast.expr]:
-    """The targets that get the statement's value as it stands."""
-    if isinstance(statement, ast.Assign):
-        return statement.targets
-    return [statement.target] if isinstance(statement, ast.AnnAssign) else []
-
-
-def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The blocks below a statement, but for those of functions and classes."""
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(statement, name, None)
-        if block:
-            yield block
-    for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
-        yield part.body
-
-
-def _observes(statement: ast.stmt) -> bool:
-    """Whether a statement may look at whatever was set so far: a test goes through several settings, one by one."""
-    if isinstance(statement, ast.Expr):
-        return not isinstance(statement.value, ast.Constant)
-    return isinstance(statement, (ast.Assert, ast.Return))
-
-
-def _touched(statement: ast.stmt) -> set[Path]:
-    """What a statement passes to a call that may change it, or assigns anew."""
-    found: list[Path | None] = []
-    for node in walk(statement):
-        if isinstance(node, ast.Call):
-            found.extend(map(path_of, node.args))
-            found.extend(path_of(keyword.value) for keyword in node.keywords)
-            if isinstance(node.func, ast.Attribute):
-                found.append(path_of(node.func.value))
-        elif isinstance(node, ast.Assign):
-            found.extend(map(path_of, node.targets))
-    return {path for path in found if path is not None}
-
-
-def _is_part_of_any(path: Path, others: set[Path]) -> bool:
-    """Whether one of the chains names the object at ``path``, or something that holds it."""
-    return any(path[:length] in others for length in range(1, len(path) + 1))

@@ -831,7 +831,7 @@ class Parser:
 
 
 def _is_script(words: list[Word], line: str) -> bool | None:
-    """Whether a here-document is a script, judged by the words of its command and the rest of the line."""
+    """Whether a here-document is a script, as the words of its command and the rest of the line tell."""
     into = _INTO.search(line)
     files = [into[1].strip("'\"")] if into is not None else []
     if words and literal(words[0]) == "tee":

@@ -237,7 +237,7 @@ def _read_again(field: Field, marks: re.Pattern[str]) -> Field:
 
 
 def _unused(script: Script, interesting: re.Pattern[str]) -> Iterator[Command]:
-    """Flags that are put into a variable which no command here is given: whoever sources the file uses them."""
+    """Flags that are put into a variable which no command here is given: they are for scripts that source the file."""
     text, events = script.text, script.events
     named = {
         name
