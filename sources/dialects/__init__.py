@@ -154,7 +154,7 @@ _RECOMPUTE = tuple(
 _OVERRIDES = (b"activation_checkpointing", b"activations_checkpoint_")
 
 #: The kinds of files that hold others.
-_HOLDING = "yaml script dockerfile justfile markdown notebook template toml"
+_HOLDING = "yaml python script dockerfile justfile markdown notebook template toml"
 
 #: What every field of ``TransformerConfig`` that a Python file may name has in it, or is.
 _FIELDS = tuple(name.encode() for name in (f"{keys.WORD}_", *keys.WORDLESS, "_granularity") if name not in FLAGS)
