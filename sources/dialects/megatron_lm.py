@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ...schemas.names import VALUES
 from ..keys import SCALARS
 from ..model import UNKNOWN, Finding, Setting, Site, Span
 from ..reader import Document, Reader
@@ -38,6 +39,8 @@ _OF_TODAY = frozenset(
 )
 #: slime's and miles' programs.
 _TRAINERS = frozenset({"train.py", "train_async.py"})
+#: What the parser of another program may have for no recomputation, or for one that it chooses.
+_OWN_WORDS = frozenset({"auto", "disabled", "false", "no", "none", "null", "off"})
 #: Arguments that name a file which may have any other.
 _BRINGS_MORE = frozenset({"config", "config_file", "exp", "yaml_cfg"})
 _HARNESS = "tests/functional_tests/shell_test_utils/_run_training.sh#L97-L169"
@@ -88,7 +91,7 @@ def site(given: Given, reader: Reader) -> Site:
         settings = {name: setting for name, setting in settings.items() if name != "checkpoint_activations"}
     if not trainer and _OWN.match(program) is None and _has_own_parser(words, flags):
         complete, absent = False, frozenset()
-        settings = {**settings, **_with_commas(settings)}
+        settings = {name: _of_own_parser(setting) for name, setting in settings.items()}
     wrong: list[Finding] = []
     unread: list[Finding] = []
     if given.line is not None:
@@ -118,12 +121,13 @@ def _has_own_parser(words: Sequence[str], flags: Iterable[str]) -> bool:
     return any(word.partition("=")[0] in (f"--{name}" for name in flags if "_" in name) for word in words)
 
 
-def _with_commas(settings: dict[str, Setting]) -> dict[str, Setting]:
-    """The modules of such a program, which may take several in one word."""
-    modules = settings.get("recompute_modules")
-    if modules is None or not isinstance(modules.value, list) or len(modules.value) != 1:
-        return {}
-    return {"recompute_modules": at_commas(modules)} if "," in str(modules.value[0]) else {}
+def _of_own_parser(setting: Setting) -> Setting:
+    """A setting of such a program, which may take several modules in one word, and have words for nothing."""
+    value = setting.value
+    if setting.name == "recompute_modules" and isinstance(value, list) and len(value) == 1 and "," in str(value[0]):
+        return at_commas(setting)
+    is_own = setting.name in VALUES and str(value).lower() in _OWN_WORDS
+    return setting._replace(value=UNKNOWN) if is_own else setting
 
 
 def _trainer(path: str, program: str, settings: dict[str, Setting]) -> str:

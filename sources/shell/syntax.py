@@ -108,6 +108,8 @@ _SPECIAL = frozenset("@*#?$!-0123456789")
 #: What a loop runs over that is written out.
 _LISTED = re.compile(r"\s+in[ \t]+((?:[^;\n$`()&|<>*?\[{#]|\$')+?)[ \t]*(?=[;\n])")
 
+#: What the arms of a ``case`` before one leave to it is told by so many of them.
+_MOST_PATTERNS = 20
 #: A loop over more words than these is not followed.
 _MOST_LOOPED = 20
 
@@ -190,6 +192,8 @@ class Parser:
         self.branch: list[tuple[int, int]] = []
         #: What each ``case`` looks at, by its node.
         self.subjects: dict[int, Word] = {}
+        #: And the patterns of its arms so far.
+        self.patterns: dict[int, list[str]] = {}
         self.nodes: list[tuple[str, int]] = []
         self.functions: list[str] = []
         #: Where the lists of commands that only some run began, each with its last operator.
@@ -714,9 +718,13 @@ class Parser:
         subject = self.subjects.get(self.branch[-1][0]) if self.branch else None
         if subject:
             pattern = self.text[self.at : end].strip().lstrip("(").replace('"', "").replace("'", "")
-            words = ((Piece("[", self.at, self.at),), subject, (Piece("=", self.at, self.at),))
-            made = (*words, (Piece(pattern, self.at, end),))
-            self.events.append(Simple(made, tuple(self.branch), self._function, self.at, end, assumed=True))
+            above = self.patterns.setdefault(self.branch[-1][0], [])
+            for operator, one in (("=", pattern), *(("!=", one) for one in above)):
+                words = ((Piece("[", self.at, self.at),), subject, (Piece(operator, self.at, self.at),))
+                made = (*words, (Piece(one, self.at, end),))
+                self.events.append(Simple(made, tuple(self.branch), self._function, self.at, end, assumed=True))
+            if len(above) < _MOST_PATTERNS:
+                above.append(pattern)
         self.at = end + 1
         self.nodes[-1] = ("case", 1)
         return True

@@ -503,6 +503,7 @@ def test_verls_switch_for_other_engines_is_no_ones_in_megatron(lint, words: str,
         ('--recompute_granularity selective --recompute_modules "${MODULES:-moe,mla_up_proj}"', "", ""),
         ("--recompute_granularity selective --recompute_modules moe,moee", "moee", "RCL106"),
         ("--recompute_granularity fulll", "fulll", "RCL101"),
+        ("--recompute_granularity none --recompute_method auto", "", ""),
     ],
 )
 def test_a_program_with_a_parser_of_its_own(lint, flags: str, at: str, code: str) -> None:
@@ -531,3 +532,15 @@ def test_flags_of_a_fork_for_each_stage(lint, flag: str) -> None:
     text = f'ARGS="\\\n    --recompute-granularity fulll \\\n    {flag} 11 1 1 1 \\\n"\n'
     assert [(line, code) for _, line, _, code in lint({"run.sh": text})] == [(2, "RCL101")]
     assert lint({"run.sh": text.replace("fulll", "full").replace("11 1 1 1", "says how many")}) == []
+
+
+@pytest.mark.parametrize("arm", ["*", "full|selective", "other"])
+def test_an_arm_of_a_case_has_what_those_before_leave(lint, arm: str) -> None:
+    """What the default of a variable is, is taken by the first arm that names it."""
+    text = (
+        "G=${{G:-{}}}\ncase $G in\n  none|off) R= ;;\n  "
+        f'{arm}) R="--recompute-granularity $G" ;;\nesac\npython train.py $R\n'
+    )
+    assert lint({"run.sh": text.format("none")}) == []
+    expected = [("run.sh", 1, 8, "RCL101")] if arm == "*" else []
+    assert lint({"run.sh": text.format("fulll")}) == expected
