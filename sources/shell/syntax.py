@@ -194,6 +194,12 @@ class Parser:
         self.subjects: dict[int, Word] = {}
         #: And the patterns of its arms so far.
         self.patterns: dict[int, list[str]] = {}
+        #: The tests of each node's arms so far, those that are one comparison; where the one that is open begins, as
+        #: an event and in the text.
+        self.asked: dict[int, list[Simple]] = {}
+        self.asking = (0, 0)
+        #: The variables of the loops that are open, those that run over several words; empty for the others.
+        self.loops: list[str] = []
         self.nodes: list[tuple[str, int]] = []
         self.functions: list[str] = []
         #: Where the lists of commands that only some run began, each with its last operator.
@@ -529,6 +535,7 @@ class Parser:
         if at == depth and last == "&&" and self.branch and self.branch[-1][0] == node:
             self.branch[-1] = (node, self.branch[-1][1] + 1)
             self.lists[-1] = (operator, depth, node)
+            self._assume_others()
             return
         tests = self.tests
         if at == depth and operator == "&&":
@@ -538,8 +545,12 @@ class Parser:
             self.branch.append((self.at, 0))
             self.lists.append((operator, depth, self.at))
             before = self.events[-1] if self.events else None
-            if operator == "&&" and isinstance(before, Simple) and literal(before.words[0]) in COMPARING:
-                self.events.append(before._replace(branch=tuple(self.branch), assumed=True))
+            if isinstance(before, Simple) and literal(before.words[0]) in COMPARING:
+                self.asked[self.at] = [before]
+                if operator == "&&":
+                    self.events.append(before._replace(branch=tuple(self.branch), assumed=True))
+                else:
+                    self._assume_others()
 
     def _end_lists(self, *, all_of_them: bool = False) -> None:
         """The lists of commands that began at this depth, or all, are at their end."""
@@ -673,8 +684,17 @@ class Parser:
         self.negated = word == "!"
         if word == "if":
             self._open("if", 0)
+            self._begin_test()
+        elif word == "then":
+            self._end_test()
         elif word in ("elif", "else"):
             self._next_arm("if")
+            self._assume_others()
+            self._begin_test()
+        elif word in ("while", "until"):
+            self.loops.append("")
+        elif word == "done":
+            self._end_loop()
         elif word == "fi":
             self._end("if")
         elif word == "case":
@@ -702,6 +722,36 @@ class Parser:
         elif word == "}" and self.nodes and self.nodes[-1][0] in ("{", "function"):
             self._leave(self.nodes.pop()[0])
         return True
+
+    def _begin_test(self) -> None:
+        self.asking = (len(self.events), self.at)
+
+    def _end_test(self) -> None:
+        """At ``then``: keep the test of an ``if`` that is one comparison."""
+        begun, at = self.asking
+        found = self.events[begun:]
+        if len(found) != 1 or not self.branch or not self.nodes or self.nodes[-1][0] != "if":
+            return
+        (test,) = found
+        if not isinstance(test, Simple) or test.branch != tuple(self.branch) or self.text[at : test.start].strip():
+            return
+        if literal(test.words[0]) in COMPARING:
+            self.asked.setdefault(self.branch[-1][0], []).append(test)
+
+    def _assume_others(self) -> None:
+        """What an arm of an ``if`` begins with: the tests of those before it have failed."""
+        for test in self.asked.get(self.branch[-1][0], ()) if self.branch else ():
+            words = tuple(_opposite(word) for word in test.words)
+            if words != test.words:
+                self.events.append(test._replace(words=words, branch=tuple(self.branch), assumed=True))
+
+    def _end_loop(self) -> None:
+        """Behind a loop over several words, its variable has one of them."""
+        name = self.loops.pop() if self.loops else ""
+        if name:
+            unknown: Word = (Piece(None, self.at, self.at, name),)
+            branch, function = tuple(self.branch), self._function
+            self.events.append(Assign(name, False, (unknown,), False, branch, self.at, self.at, function=function))
 
     def _leave(self, kind: str) -> None:
         if kind == "function" and self.functions:
@@ -745,12 +795,14 @@ class Parser:
         """What a loop runs over is one of several values, each in an arm of its own."""
         self._blank()
         match = _NAME.match(self.text, self.at, self.stop)
+        self.loops.append("")
         if match:
             piece = Piece(None, match.start(), match.end())
             self.at = match.end()
             branch, function = tuple(self.branch), self._function
             words = self._loop_words(piece)
             place = match.start(), match.end()
+            self.loops[-1] = match.group() if len(words) > 1 else ""
             for arm, word in enumerate(words):
                 taken = (*branch, (match.start(), arm)) if len(words) > 1 else branch
                 made = Assign(match.group(), False, (word,), False, taken, *place, function=function)
@@ -863,6 +915,16 @@ def _read(words: list[Word]) -> list[str]:
     if texts[:2] == ["printf", "-v"]:
         return [text for text in texts[2:3] if _NAME.fullmatch(text)]
     return []
+
+
+#: What tells that a comparison has failed.
+_OPPOSITES = {"=": "!=", "==": "!=", "!=": "=", "-n": "-z", "-z": "-n"}
+
+
+def _opposite(word: Word) -> Word:
+    """The operator of a comparison turned round; any other word as it is."""
+    turned = _OPPOSITES.get(literal(word))
+    return word if turned is None else (Piece(turned, word[0].start, word[-1].end),)
 
 
 def _own(name: str, number: int) -> str:

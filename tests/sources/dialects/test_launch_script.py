@@ -544,3 +544,32 @@ def test_an_arm_of_a_case_has_what_those_before_leave(lint, arm: str) -> None:
     assert lint({"run.sh": text.format("none")}) == []
     expected = [("run.sh", 1, 8, "RCL101")] if arm == "*" else []
     assert lint({"run.sh": text.format("fulll")}) == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if [ $G == full ]; then python t.py {0} {1}; else python t.py {0}; fi",
+        'if [[ "$G" != "full" ]]; then python t.py {0}; else python t.py {0} {1}; fi',
+        "if [ -z $X ]; then Y=1; elif [ $G = full ]; then python t.py {0} {1}; else python t.py {0}; fi",
+        "A=({0}); if [ $G == full ]; then A+=({1}); fi; python t.py ${{A[@]}}",
+        "case $G in full) python t.py {0} {1} ;; *) python t.py {0} ;; esac",
+        '[ $G = full ] && X="{1}" || X=""; python t.py {0} $X',
+    ],
+)
+def test_what_a_branch_is_for(lint, body: str) -> None:
+    """A variable that a test asks for has, in each of its arms, what the test leaves."""
+    commands = body.format("--recompute-granularity $G", "--recompute-method uniform --recompute-num-layers 1")
+    for script in (f"for G in selective full; do {commands}; done\n", f"G=${{G:-full}}\n{commands}\n"):
+        assert lint({"run.sh": script}) == [], script
+
+
+def test_what_a_test_for_nothing_leaves(lint) -> None:
+    script = 'G="{}"\ntest -n "$G" && A="--recompute-granularity $G"\npython t.py $A\n'
+    assert lint({"run.sh": script.format("")}) == []
+    assert [code for *_, code in lint({"run.sh": script.format("fulll")})] == ["RCL101"]
+
+
+def test_a_loop_is_over_behind_it(lint) -> None:
+    script = "for G in none full; do echo $G; done\npython t.py --recompute-granularity $G\n"
+    assert lint({"run.sh": script}) == []
