@@ -97,6 +97,8 @@ _WHOLE = re.compile(r"[^\s\\'\"$`;&|()<>#]+(?=[\s;&|()<>]|\Z)")
 _BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 #: Blanks, continuations and comments; not without end, since matching takes memory for each.
 _BLANK = re.compile(r"(?:[ \t\r]+|\\\r?\n|#[^\n]*){1,1000}")
+#: Lines without a command, behind an operator.
+_NEXT_LINES = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n){1,1000}")
 _KEYWORD = re.compile(
     r"(if|then|elif|else|fi|case|esac|for|select|while|until|do|done|function|time|[{}!])(?=[\s;&|()]|$)"
 )
@@ -519,6 +521,8 @@ class Parser:
         if operator in ("&&", "||"):
             self.at += 1
             self._chain(operator)
+            lines = None if self.bodies else _NEXT_LINES.match(self.text, self.at, self.stop)
+            self.at = lines.end() if lines else self.at  # the list goes on there
         elif char == "|":
             self.piped = True
         elif operator[:1] == ";" or not self.text.startswith(">", self.at):

@@ -573,3 +573,24 @@ def test_what_a_test_for_nothing_leaves(lint) -> None:
 def test_a_loop_is_over_behind_it(lint) -> None:
     script = "for G in none full; do echo $G; done\npython t.py --recompute-granularity $G\n"
     assert lint({"run.sh": script}) == []
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "if [ $X ]; then\n  G=fulll\nelse\n  G=full\nfi\npython t.py --recompute-granularity $G",
+        'case $X in\na) G=fulll ;;\n*) G=full ;;\nesac\nA="--x --recompute-granularity ${G} --y"\npython t.py $A',
+        "[ $X ] &&\n  G=fulll\npython t.py --recompute-granularity=$G",
+        "if [ $X ]; then\n  G=fulll; fi\nmegatron sft --model x --recompute_granularity $G",
+        "if [ $X ]; then\n  G=fulll; fi\npython3 m.py +a.override_transformer_config.recompute_granularity=$G",
+    ],
+)
+def test_a_word_that_a_branch_misspells(lint, script: str) -> None:
+    """No other branch matters to what is nearly a word, and none of them."""
+    script += " --recompute-method uniform --recompute-num-layers 1\n" if "t.py" in script else "\n"
+    found = [(line, code) for _, line, _, code in lint({"run.sh": script}, mcore="0.16.1")]
+    assert found == [(2, "RCL101")]
+    for right in ("full", "none", "$Y"):
+        assert lint({"run.sh": script.replace("fulll", right)}, mcore="0.16.1") == []
+    known = script.replace("fulll", "fulll\n") + '[ "$G" = fulll ] && G=full\n'
+    assert lint({"run.sh": known}, mcore="0.16.1") == []
