@@ -242,7 +242,9 @@ def _named(node: ast.expr, scope: Scope, file: PythonFile) -> Iterator[str]:
 def _is_shown(node: ast.AST, key: str, default: ast.expr, file: PythonFile) -> bool:
     """Whether a word that is no value of the key stands for none in a text for people."""
     words = VALUES.get(key)
-    if words is None or not isinstance(default, ast.Constant) or default.value in words:
+    if words is None or not isinstance(default, ast.Constant):
+        return False
+    if not isinstance(default.value, str) or default.value in words:
         return False
     above = file.parents.get(node)
     while isinstance(above, ast.expr) and not isinstance(above, ast.FormattedValue):
