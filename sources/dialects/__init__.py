@@ -148,7 +148,9 @@ class DialectModule(Protocol):
 #: stands alone, which may be misspelled.
 _RECOMPUTE = tuple(
     dict.fromkeys(
-        name.replace("_", mark).encode() for name in (keys.WORD, *keys.WORDLESS, "_granularity") for mark in "_-"
+        name.replace("_", mark).encode()
+        for name in (keys.WORD, *keys.WORDLESS, "_granularity", "_egranularity")
+        for mark in "_-"
     )
 )
 _OVERRIDES = (b"activation_checkpointing", b"activations_checkpoint_")
