@@ -68,7 +68,7 @@ def test_words_without_their_own_word(lint, key: str) -> None:
     recipe = f"a:\n  strategy_args:\n    strategy_name: megatron_train\n    strategy_config:\n      {key}: full\n"
     assert [(line, code) for _, line, _, code in lint({"a.yaml": recipe})] == [(5, "RCL206")]
     script = f"python train.py models.policy_trainer.{key}=full\n"
-    assert [(line, code) for _, line, _, code in lint({"a.sh": script})] == [(1, "RCL206")]
+    assert [(line, code) for _, line, _, code in lint({"a.sh": script}, ["a.sh"])] == [(1, "RCL206")]
 
 
 def test_other_words_that_end_so(lint) -> None:
