@@ -103,12 +103,15 @@ def _misspelled(script: Script, sites: list[Site], place: Callable[[int, int], S
     if not _THROUGH_VARIABLE.search(script.text):
         return
     known = {setting.span for site in sites for setting in site.settings.values()}
+    counts: dict[str, int] = {}
     for name, word in alternatives(script.events):
         span = place(word.start, word.end)
         text = word.text or ""
         if text in VALUES[name] or nearest(text, VALUES[name]) is None or span in known or span.path != path:
             continue
-        if len(re.findall(rf"(?<![\w-]){re.escape(text)}(?![\w-])", script.text)) > 1:
+        if text not in counts:
+            counts[text] = len(re.findall(rf"(?<![\w-]){re.escape(text)}(?![\w-])", script.text))
+        if counts[text] > 1:
             continue  # the script knows the word, and may make another of it
         setting = Setting(name, text, span, span)
         yield Given({name: setting}, path, "", span, flags=True).to_site("megatron-lm", {name: text}, {}, closed=False)
