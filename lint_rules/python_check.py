@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -12,6 +13,9 @@ from . import registry
 from .finding import Finding
 from .python_file import Extras, PythonFile, keys
 
+#: PaddlePaddle's trainers have settings of these names with values of their own.
+_OF_PADDLE = re.compile(r"^\s*(?:import|from)\s+paddle", re.MULTILINE)
+
 
 def check(document: Document, choice: Choice, extras: Extras) -> Iterator[Finding]:
     """Yield every finding of the rules for Python in a Python file.
@@ -21,6 +25,8 @@ def check(document: Document, choice: Choice, extras: Extras) -> Iterator[Findin
         choice: the Megatron-Core in use.
         extras: what options add.
     """
+    if _OF_PADDLE.search(document.text) and "megatron" not in document.text:
+        return
     keyed = any(key in document.text for key in keys(extras))
     lists = [rule for rule in _about_lists(choice) if rule.concerns(document.text, choice)]
     if not keyed and not lists and document.unreadable is None:

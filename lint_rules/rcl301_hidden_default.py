@@ -31,6 +31,7 @@ import ast
 from collections.abc import Iterator
 
 from ..schemas.contract import Contract
+from ..schemas.names import VALUES
 from ..sources.model import Span
 from ..sources.python.query import last_name, path_of
 from ..sources.python.rewriting import PlainRead
@@ -113,6 +114,8 @@ def _of_call(node: ast.Call, scope: Scope, file: PythonFile) -> Iterator[Finding
         return
     if is_empty(read.default) and (is_tested(node, file.parents) or is_kept_for_tests(node, scope, file)):
         return
+    if _is_shown(node, read.key, read.default, file):
+        return
     if read.form == "pop" and isinstance(file.parents.get(node), ast.Expr):
         return  # the value is not used
     unused = isinstance(file.parents.get(node), ast.Expr)
@@ -145,7 +148,7 @@ def _of_or(node: ast.BoolOp, scope: Scope, file: PythonFile) -> Iterator[Finding
             default, read.key, read.container, scope, file
         ):
             continue
-        if is_empty(default) and is_kept_for_tests(node, scope, file):
+        if (is_empty(default) and is_kept_for_tests(node, scope, file)) or _is_shown(node, read.key, default, file):
             return
         plain = _plain(read) if len(node.values) == 2 and operand is inner and not _binds(default) else None
         fix = _fix(plain._replace(span=file.python.span(node), part="left"), safe=False) if plain else None
@@ -160,6 +163,8 @@ def _of_attribute(node: ast.BoolOp, operand: ast.expr, key: str, scope: Scope, f
     if is_tested(node, file.parents) or not hides(default, key, container, scope, file):
         return
     if is_empty(default) and (is_kept_for_tests(node, scope, file) or _is_parsed(container, scope, file)):
+        return
+    if _is_shown(node, key, default, file):
         return
     plain = len(node.values) == 2 and operand is node.values[0] and not _binds(default)
     fix = _fix(PlainRead(file.python.span(node), part="left"), safe=False) if plain else None
@@ -232,6 +237,19 @@ def _named(node: ast.expr, scope: Scope, file: PythonFile) -> Iterator[str]:
         container = node.value if isinstance(node, (ast.Attribute, ast.Subscript)) else None
         if is_key(path[-1], container, scope, file):
             yield path[-1]
+
+
+def _is_shown(node: ast.AST, key: str, default: ast.expr, file: PythonFile) -> bool:
+    """Whether a word that is no value of the key stands for none in a text for people."""
+    words = VALUES.get(key)
+    if words is None or not isinstance(default, ast.Constant):
+        return False
+    if not isinstance(default.value, str) or default.value in words:
+        return False
+    above = file.parents.get(node)
+    while isinstance(above, ast.expr) and not isinstance(above, ast.FormattedValue):
+        above = file.parents.get(above)
+    return isinstance(above, ast.FormattedValue)
 
 
 def _finding(node: ast.AST, key: str, default: ast.expr, fix: Fix | None, python: Python) -> Finding:

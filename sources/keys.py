@@ -44,7 +44,7 @@ WORDLESS: Final = tuple(name for name in (*names.FIELDS, *names.FLAGS) if WORD n
 
 #: How such a setting may be written where the word itself is misspelled: the rest of its name is what tells.
 LONGEST_NEARLY: Final = 12
-NEARLY_BEGINS: Final = rf"r[a-z]{{5,{LONGEST_NEARLY - 1}}}"
+NEARLY_BEGINS: Final = rf"(?:r[a-z]{{5,{LONGEST_NEARLY - 1}}}|er?compute)"
 NEARLY_ENDS: Final = r"[_-]e?(?:granularity|method|modules|num[_-]layers)"
 NEARLY: Final = NEARLY_BEGINS + NEARLY_ENDS
 #: What a line has in it, in one spelling or another, where such a setting stands, misspelled or not, or an older one.
@@ -52,7 +52,7 @@ STEMS: Final = (
     *(WORD, "activations", "granularity", "_method", "-method", "_modules", "-modules", "emethod", "emodules"),
     *("num_layers", "num-layers"),
 )
-_NEARLY = re.compile(r"(r[a-z]{5,11})_e?(?:granularity|method|modules|num_layers)")
+_NEARLY = re.compile(r"(r[a-z]{5,11}|er?compute)_e?(?:granularity|method|modules|num_layers)")
 
 
 def is_nearly(name: str) -> bool:

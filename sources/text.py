@@ -12,6 +12,8 @@ from .model import Finding, Span
 
 _PYTHON = (".py", ".pyi")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+#: What a shell or a template fills in, in YAML: an interpolation of this, or of a name that begins so.
+FILLED_IN = "xx_filled_in"
 #: The end of a line, as editors have it.
 LINE_BREAK = re.compile("\r\n|[\n\r]")
 

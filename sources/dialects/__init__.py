@@ -148,13 +148,15 @@ class DialectModule(Protocol):
 #: stands alone, which may be misspelled.
 _RECOMPUTE = tuple(
     dict.fromkeys(
-        name.replace("_", mark).encode() for name in (keys.WORD, *keys.WORDLESS, "_granularity") for mark in "_-"
+        name.replace("_", mark).encode()
+        for name in (keys.WORD, *keys.WORDLESS, "_granularity", "_egranularity")
+        for mark in "_-"
     )
 )
 _OVERRIDES = (b"activation_checkpointing", b"activations_checkpoint_")
 
 #: The kinds of files that hold others.
-_HOLDING = "yaml script dockerfile justfile markdown notebook template toml"
+_HOLDING = "yaml python script dockerfile justfile markdown notebook template toml"
 
 #: What every field of ``TransformerConfig`` that a Python file may name has in it, or is.
 _FIELDS = tuple(name.encode() for name in (f"{keys.WORD}_", *keys.WORDLESS, "_granularity") if name not in FLAGS)

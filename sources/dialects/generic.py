@@ -125,12 +125,19 @@ def _names_modules(mapping: Mapping, modules: Any) -> bool:
 
 
 def _settings(mapping: Mapping, resolver: Resolver | None) -> dict[str, Setting]:
-    settings = settings_of(mapping, resolver)
+    settings = dict(map(_underscored, settings_of(mapping, resolver).values()))
     modules = settings.get(_MODULES)
     if modules is not None and isinstance(modules.value, str) and not modules.computed:
-        parts = cut(mapping.entries[_MODULES].value, _PART)
+        entry = mapping.entries.get(_MODULES) or mapping.entries[_MODULES.replace("_", "-")]
+        parts = cut(entry.value, _PART)
         settings[_MODULES] = _list_of(modules, parts)
     return settings
+
+
+def _underscored(setting: Setting) -> tuple[str, Setting]:
+    """A setting by its name, in which dashes are underscores where some program makes flags of a mapping's keys."""
+    name = setting.name.replace("-", "_")
+    return (name, setting._replace(name=name)) if name in FIELDS else (setting.name, setting)
 
 
 def _list_of(modules: Setting, parts: list[tuple[str, Span]]) -> Setting:

@@ -13,10 +13,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ...schemas.names import VALUES
 from ..keys import NEARLY, OTHER_ENGINES, RECOMPUTE_FLAGS, RECOMPUTE_KEYS, WORD, WORDLESS, spelled
 from ..model import Finding, Setting, Site, Span
 from ..reader import Document, Reader
 from ..shell import makefile, sourced
+from ..shell.alternatives import alternatives
 from ..shell.flags import BOOLEANS, REMOVED, SWITCHES, Flag, Line, Word, is_recompute, parse_flags, settings_of, text_of
 from ..shell.hidden import Hidden
 from ..shell.overrides import Override, parse
@@ -32,6 +34,9 @@ from . import Dialect, Given, Reading, load, of_program, places, rejected
 NEEDED = ("recompute_method", "recompute_num_layers")
 #: Flags in a comment are given to nothing.
 _COMMENT_LINES = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
+
+#: A recompute flag whose word a variable has.
+_THROUGH_VARIABLE = re.compile(rf"{WORD}[-_](?:granularity|method)[\"'=\s\\]+\$")
 
 #: What a script must hold before anything of it is looked at closely.
 _INTERESTING = re.compile(
@@ -89,7 +94,27 @@ def read_commands(document: Document, reader: Reader, whole: str, *, is_text: bo
             if not _RUNS.search(" ".join(field.shape for field in command.fields)):
                 continue
         sites.extend(_sites(command, place, document.path, reader, (absent, hidden)))
+    sites.extend(_misspelled(script, sites, place, document.path))
     return _distinct(sites)
+
+
+def _misspelled(script: Script, sites: list[Site], place: Callable[[int, int], Span], path: str) -> Iterator[Site]:
+    """A site for each word that is nearly a setting's, where a branch assigns it that is not followed by itself."""
+    if not _THROUGH_VARIABLE.search(script.text):
+        return
+    known = {setting.span for site in sites for setting in site.settings.values()}
+    counts: dict[str, int] = {}
+    for name, word in alternatives(script.events):
+        span = place(word.start, word.end)
+        text = word.text or ""
+        if text in VALUES[name] or nearest(text, VALUES[name]) is None or span in known or span.path != path:
+            continue
+        if text not in counts:
+            counts[text] = len(re.findall(rf"(?<![\w-]){re.escape(text)}(?![\w-])", script.text))
+        if counts[text] > 1:
+            continue  # the script knows the word, and may make another of it
+        setting = Setting(name, text, span, span)
+        yield Given({name: setting}, path, "", span, flags=True).to_site("megatron-lm", {name: text}, {}, closed=False)
 
 
 def _parsed(document: Document, reader: Reader) -> Script:
@@ -225,6 +250,8 @@ def _takes(flag: Flag, modules: Iterable[str], *, listed: bool) -> bool:
     if any(re.search(r"[|<>]", word) for word in words):
         return False
     name = flag.name if flag.name in RECOMPUTE_FLAGS else nearest(flag.name, sorted(RECOMPUTE_FLAGS)) or flag.name
+    if flag.name not in RECOMPUTE_FLAGS and all(word.isdigit() for word in words):
+        return True  # a fork's, for each stage of the pipeline
     if name == "recompute_modules":
         known = [word for word in flag.values if word.text is None or nearest(word.text, modules)]
         if listed or 2 * len(known) >= len(flag.values) or (len(words) == 1 and _LITERAL.fullmatch(words[0])):

@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ...schemas.names import VALUES
 from ..keys import SCALARS
 from ..model import UNKNOWN, Finding, Setting, Site, Span
 from ..reader import Document, Reader
@@ -31,8 +32,15 @@ from .forks import file_above, is_fork, is_patched, takes_old_switch
 
 #: What runs Megatron-LM; whatever else gives its flags may give more.
 _PROGRAM = re.compile(r"\.py$|^python[\d.]*$|^torchrun$|^-m$")
+#: Flags beside which ``--checkpoint-activations`` is Megatron-LM's, and not fairseq's or GLM's, which have it still.
+_OF_TODAY = frozenset(
+    {"global_batch_size", "micro_batch_size", "pipeline_model_parallel_size", "tensor_model_parallel_size"}
+    | {"recompute_granularity", "recompute_method", "recompute_num_layers"}
+)
 #: slime's and miles' programs.
 _TRAINERS = frozenset({"train.py", "train_async.py"})
+#: What the parser of another program may have for no recomputation, or for one that it chooses.
+_OWN_WORDS = frozenset({"auto", "disabled", "false", "no", "none", "null", "off"})
 #: Arguments that name a file which may have any other.
 _BRINGS_MORE = frozenset({"config", "config_file", "exp", "yaml_cfg"})
 _HARNESS = "tests/functional_tests/shell_test_utils/_run_training.sh#L97-L169"
@@ -79,9 +87,11 @@ def site(given: Given, reader: Reader) -> Site:
     program = next((word.rpartition("/")[2] for word in words if word.endswith(".py")), "")
     trainer = _trainer(given.file, program, settings)
     own = complete and _OWN.match(program) is not None
+    if "checkpoint_activations" in settings and _OWN.match(program) is None and _OF_TODAY.isdisjoint(settings):
+        settings = {name: setting for name, setting in settings.items() if name != "checkpoint_activations"}
     if not trainer and _OWN.match(program) is None and _has_own_parser(words, flags):
         complete, absent = False, frozenset()
-        settings = {**settings, **_with_commas(settings)}
+        settings = {name: _of_own_parser(setting) for name, setting in settings.items()}
     wrong: list[Finding] = []
     unread: list[Finding] = []
     if given.line is not None:
@@ -111,12 +121,13 @@ def _has_own_parser(words: Sequence[str], flags: Iterable[str]) -> bool:
     return any(word.partition("=")[0] in (f"--{name}" for name in flags if "_" in name) for word in words)
 
 
-def _with_commas(settings: dict[str, Setting]) -> dict[str, Setting]:
-    """The modules of such a program, which may take several in one word."""
-    modules = settings.get("recompute_modules")
-    if modules is None or not isinstance(modules.value, list) or len(modules.value) != 1:
-        return {}
-    return {"recompute_modules": at_commas(modules)} if "," in str(modules.value[0]) else {}
+def _of_own_parser(setting: Setting) -> Setting:
+    """A setting of such a program, which may take several modules in one word, and have words for nothing."""
+    value = setting.value
+    if setting.name == "recompute_modules" and isinstance(value, list) and len(value) == 1 and "," in str(value[0]):
+        return at_commas(setting)
+    is_own = setting.name in VALUES and str(value).lower() in _OWN_WORDS
+    return setting._replace(value=UNKNOWN) if is_own else setting
 
 
 def _trainer(path: str, program: str, settings: dict[str, Setting]) -> str:

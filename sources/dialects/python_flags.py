@@ -33,8 +33,12 @@ _NEEDLES = re.compile(
     rf"|(?<=[\w.])\.(?:{NEARLY}|\w{{0,40}}{WORD}_\w+|{'|'.join(WORDLESS)}|activations_checkpoint_\w+)="
 )
 _PROGRAM = re.compile(
-    r"(?:[^\s=]+=\S*\s+)*(?:--|python|torchrun|accelerate\s|deepspeed\s|megatron\s|\S*/python|[+~]*[\w@/-]+(?:\.[\w@/-]+)+=\S)"
+    r"(?:cd\s+\S+?\s*(?:&&|;)\s*)*(?:[^\s=]+=\S*\s+)*"
+    r"(?:--|python|torchrun|(?:accelerate|deepspeed|megatron|mpirun|nohup|srun|swift|uv)\s|\S*/python|[\w./-]+\.py\s"
+    r"|[+~]*[\w@/-]+(?:\.[\w@/-]+)+=\S)"
 )
+#: What ``%`` or ``format`` fills in, or the shell that gets the string.
+_FILLED = re.compile(r"%(?:\(\w+\))?[sdrif]|\{\w*\}|\$\w|\$[({]|`")
 _OVERRIDES = re.compile(r"[+~]*[\w@/-]+(?:\.[\w@/-]+)+=\S*$")
 _UNKNOWN = "\0"
 #: What a command line may begin with: blanks, and placeholders for flags.
@@ -118,6 +122,8 @@ def _of_list(python: Python, here: Node) -> Iterator[_Words]:
         span = python.span(item)
         if isinstance(item, ast.Constant) and isinstance(item.value, str) and _WITH_VALUE.fullmatch(item.value):
             words.extend(_words(python, item, item.value, iter(())))
+        elif isinstance(item, ast.Constant) and isinstance(item.value, str) and _FILLED.search(item.value):
+            words.append((Word(None, span, True, _FILLED.sub(_UNKNOWN, item.value)), ""))
         elif isinstance(item, ast.Constant) and isinstance(item.value, (str, int, float)):
             text = str(item.value)
             if isinstance(item.value, str) and span.line == span.end_line:
@@ -182,6 +188,10 @@ def _words(python: Python, node: ast.AST, text: str, names: Iterator[str]) -> It
             yield Word(None, whole, True, word), inside[0] if word == _UNKNOWN else ""
             continue
         if not word:
+            continue
+        if _FILLED.search(word):
+            shape = _FILLED.sub(_UNKNOWN, word)
+            yield Word(None, whole, True, shape), "args" if shape == _UNKNOWN else ""
             continue
         place = whole
         for number in range(line, whole.end_line + 1):

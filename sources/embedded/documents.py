@@ -59,6 +59,8 @@ _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _SHELL_CELL = re.compile(r"\s*%%(?:bash|sh|script bash)\b[^\n]*\n")
 #: What writes the rest of a cell into a file.
 _FILE_CELL = re.compile(r"\s*%%(?:writefile|file)[ \t]+(?:-a[ \t]+)?[\"']?(?P<name>[^\s\"']+)[^\n]*\n")
+#: What a notebook fills into a command.
+_FILLED = re.compile(r"(?<![$\\{])\{[^{}\n\\]+\}")
 #: A line of a cell that is no Python: a command, or a magic.
 _MAGIC = re.compile(r"^[ \t]*[!%](?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 
@@ -108,6 +110,7 @@ def _of_cell(cell: Fragment) -> Iterator[Fragment]:
         blank = re.sub(r"[^\n]", " ", cell.text)
         for match in commands:
             start = match.start() + match.group().index("!") + 1
-            blank = blank[:start] + cell.text[start : match.end()] + blank[match.end() :]
+            command = _FILLED.sub(lambda filled: f"`{'x' * (len(filled.group()) - 2)}`", cell.text[start : match.end()])
+            blank = blank[:start] + command + blank[match.end() :]
         yield cell._replace(kind="script", text=blank)
     yield cell._replace(text=_MAGIC.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), cell.text))

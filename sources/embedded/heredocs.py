@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from ..files import kind_of
+from ..text import FILLED_IN
 from .fragment import Collector, Fragment
 
 #: What a script has in it that may hold any of these.
@@ -127,7 +128,7 @@ def _expand(text: str, start: int, end: int, kind: str, into: Collector, *, quot
             continue
         mark = text[before - 1 : before]
         alone = mark in ("'", '"') and before > at and text.startswith(mark, behind) and behind < end
-        name = "shell" + re.sub(r"\W+", "_", match.group())  # which no key of the text is called
+        name = FILLED_IN + re.sub(r"\W+", "_", match.group())
         if kind == "python":  # a string of nothing else is what the variable holds, too
             into.add(text[at : before - alone], at)
             into.add(name, before)

@@ -34,6 +34,11 @@ def fragments(document: Document) -> Iterator[Fragment]:
 
         if heredocs.MARKS.search(text):
             yield from heredocs.of_script(text)
+    elif kind == "python":
+        from . import python_strings
+
+        if python_strings.MARKS.search(text):
+            yield from python_strings.of_python(document)
     elif kind == "toml":
         from .toml import of_toml
 

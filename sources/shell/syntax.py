@@ -97,6 +97,8 @@ _WHOLE = re.compile(r"[^\s\\'\"$`;&|()<>#]+(?=[\s;&|()<>]|\Z)")
 _BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 #: Blanks, continuations and comments; not without end, since matching takes memory for each.
 _BLANK = re.compile(r"(?:[ \t\r]+|\\\r?\n|#[^\n]*){1,1000}")
+#: Lines without a command, behind an operator.
+_NEXT_LINES = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n){1,1000}")
 _KEYWORD = re.compile(
     r"(if|then|elif|else|fi|case|esac|for|select|while|until|do|done|function|time|[{}!])(?=[\s;&|()]|$)"
 )
@@ -108,6 +110,8 @@ _SPECIAL = frozenset("@*#?$!-0123456789")
 #: What a loop runs over that is written out.
 _LISTED = re.compile(r"\s+in[ \t]+((?:[^;\n$`()&|<>*?\[{#]|\$')+?)[ \t]*(?=[;\n])")
 
+#: What the arms of a ``case`` before one leave to it is told by so many of them.
+_MOST_PATTERNS = 20
 #: A loop over more words than these is not followed.
 _MOST_LOOPED = 20
 
@@ -190,6 +194,14 @@ class Parser:
         self.branch: list[tuple[int, int]] = []
         #: What each ``case`` looks at, by its node.
         self.subjects: dict[int, Word] = {}
+        #: And the patterns of its arms so far.
+        self.patterns: dict[int, list[str]] = {}
+        #: The tests of each node's arms so far, those that are one comparison; where the one that is open begins, as
+        #: an event and in the text.
+        self.asked: dict[int, list[Simple]] = {}
+        self.asking = (0, 0)
+        #: The variables of the loops that are open, those that run over several words; empty for the others.
+        self.loops: list[str] = []
         self.nodes: list[tuple[str, int]] = []
         self.functions: list[str] = []
         #: Where the lists of commands that only some run began, each with its last operator.
@@ -509,6 +521,8 @@ class Parser:
         if operator in ("&&", "||"):
             self.at += 1
             self._chain(operator)
+            lines = None if self.bodies else _NEXT_LINES.match(self.text, self.at, self.stop)
+            self.at = lines.end() if lines else self.at  # the list goes on there
         elif char == "|":
             self.piped = True
         elif operator[:1] == ";" or not self.text.startswith(">", self.at):
@@ -525,6 +539,7 @@ class Parser:
         if at == depth and last == "&&" and self.branch and self.branch[-1][0] == node:
             self.branch[-1] = (node, self.branch[-1][1] + 1)
             self.lists[-1] = (operator, depth, node)
+            self._assume_others()
             return
         tests = self.tests
         if at == depth and operator == "&&":
@@ -534,8 +549,12 @@ class Parser:
             self.branch.append((self.at, 0))
             self.lists.append((operator, depth, self.at))
             before = self.events[-1] if self.events else None
-            if operator == "&&" and isinstance(before, Simple) and literal(before.words[0]) in COMPARING:
-                self.events.append(before._replace(branch=tuple(self.branch), assumed=True))
+            if isinstance(before, Simple) and literal(before.words[0]) in COMPARING:
+                self.asked[self.at] = [before]
+                if operator == "&&":
+                    self.events.append(before._replace(branch=tuple(self.branch), assumed=True))
+                else:
+                    self._assume_others()
 
     def _end_lists(self, *, all_of_them: bool = False) -> None:
         """The lists of commands that began at this depth, or all, are at their end."""
@@ -669,8 +688,17 @@ class Parser:
         self.negated = word == "!"
         if word == "if":
             self._open("if", 0)
+            self._begin_test()
+        elif word == "then":
+            self._end_test()
         elif word in ("elif", "else"):
             self._next_arm("if")
+            self._assume_others()
+            self._begin_test()
+        elif word in ("while", "until"):
+            self.loops.append("")
+        elif word == "done":
+            self._end_loop()
         elif word == "fi":
             self._end("if")
         elif word == "case":
@@ -699,6 +727,36 @@ class Parser:
             self._leave(self.nodes.pop()[0])
         return True
 
+    def _begin_test(self) -> None:
+        self.asking = (len(self.events), self.at)
+
+    def _end_test(self) -> None:
+        """At ``then``: keep the test of an ``if`` that is one comparison."""
+        begun, at = self.asking
+        found = self.events[begun:]
+        if len(found) != 1 or not self.branch or not self.nodes or self.nodes[-1][0] != "if":
+            return
+        (test,) = found
+        if not isinstance(test, Simple) or test.branch != tuple(self.branch) or self.text[at : test.start].strip():
+            return
+        if literal(test.words[0]) in COMPARING:
+            self.asked.setdefault(self.branch[-1][0], []).append(test)
+
+    def _assume_others(self) -> None:
+        """What an arm of an ``if`` begins with: the tests of those before it have failed."""
+        for test in self.asked.get(self.branch[-1][0], ()) if self.branch else ():
+            words = tuple(_opposite(word) for word in test.words)
+            if words != test.words:
+                self.events.append(test._replace(words=words, branch=tuple(self.branch), assumed=True))
+
+    def _end_loop(self) -> None:
+        """Behind a loop over several words, its variable has one of them."""
+        name = self.loops.pop() if self.loops else ""
+        if name:
+            unknown: Word = (Piece(None, self.at, self.at, name),)
+            branch, function = tuple(self.branch), self._function
+            self.events.append(Assign(name, False, (unknown,), False, branch, self.at, self.at, function=function))
+
     def _leave(self, kind: str) -> None:
         if kind == "function" and self.functions:
             self.functions.pop()
@@ -714,9 +772,13 @@ class Parser:
         subject = self.subjects.get(self.branch[-1][0]) if self.branch else None
         if subject:
             pattern = self.text[self.at : end].strip().lstrip("(").replace('"', "").replace("'", "")
-            words = ((Piece("[", self.at, self.at),), subject, (Piece("=", self.at, self.at),))
-            made = (*words, (Piece(pattern, self.at, end),))
-            self.events.append(Simple(made, tuple(self.branch), self._function, self.at, end, assumed=True))
+            above = self.patterns.setdefault(self.branch[-1][0], [])
+            for operator, one in (("=", pattern), *(("!=", one) for one in above)):
+                words = ((Piece("[", self.at, self.at),), subject, (Piece(operator, self.at, self.at),))
+                made = (*words, (Piece(one, self.at, end),))
+                self.events.append(Simple(made, tuple(self.branch), self._function, self.at, end, assumed=True))
+            if len(above) < _MOST_PATTERNS:
+                above.append(pattern)
         self.at = end + 1
         self.nodes[-1] = ("case", 1)
         return True
@@ -737,12 +799,14 @@ class Parser:
         """What a loop runs over is one of several values, each in an arm of its own."""
         self._blank()
         match = _NAME.match(self.text, self.at, self.stop)
+        self.loops.append("")
         if match:
             piece = Piece(None, match.start(), match.end())
             self.at = match.end()
             branch, function = tuple(self.branch), self._function
             words = self._loop_words(piece)
             place = match.start(), match.end()
+            self.loops[-1] = match.group() if len(words) > 1 else ""
             for arm, word in enumerate(words):
                 taken = (*branch, (match.start(), arm)) if len(words) > 1 else branch
                 made = Assign(match.group(), False, (word,), False, taken, *place, function=function)
@@ -855,6 +919,16 @@ def _read(words: list[Word]) -> list[str]:
     if texts[:2] == ["printf", "-v"]:
         return [text for text in texts[2:3] if _NAME.fullmatch(text)]
     return []
+
+
+#: What tells that a comparison has failed.
+_OPPOSITES = {"=": "!=", "==": "!=", "!=": "=", "-n": "-z", "-z": "-n"}
+
+
+def _opposite(word: Word) -> Word:
+    """The operator of a comparison turned round; any other word as it is."""
+    turned = _OPPOSITES.get(literal(word))
+    return word if turned is None else (Piece(turned, word[0].start, word[-1].end),)
 
 
 def _own(name: str, number: int) -> str:

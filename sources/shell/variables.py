@@ -195,6 +195,8 @@ class ShellState:
         """Whether a test succeeds; None where it has anything but one comparison of texts that are known."""
         words = [Field(tuple(self._text(word))).shape for word in event.words[1:]]
         words = words[:-1] if words[-1:] in (["]"], ["]]"]) else words
+        if len(words) == 2 and words[0] in ("-n", "-z") and "\0" not in words[1]:
+            return bool(words[1].strip()) is (words[0] == "-n")
         if len(words) != 3 or words[1] not in ("=", "==", "!=") or any("\0" in word or "*" in word for word in words):
             return None
         return (words[0] in words[2].replace(" ", "").split("|")) is (words[1] != "!=")

@@ -1,11 +1,13 @@
 """Make settings out of mappings: what every dialect that reads YAML does with a site's keys."""
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
 from ..keys import RECOMPUTE_KEYS
 from ..model import UNKNOWN, Setting, TooMuch
+from ..text import FILLED_IN
 from .interpolation import is_interpolation, resolve
 from .tree import Entry, Mapping, Sequence, Value, scalar, span_of, to_python
 
@@ -52,7 +54,7 @@ def setting(name: str, entry: Entry, resolver: Resolver | None, *, inherits: boo
     value = to_python(entry.value)
     if value is UNKNOWN and name in RECOMPUTE_KEYS and isinstance(entry.value, Sequence):
         raise TooMuch(f"has more in {name} than is looked at")
-    computed = resolver is not None and _is_computed(value)
+    computed = (resolver is not None and _is_computed(value)) or _is_filled_in(value)
     if computed:
         value = _compute(name, value, resolver)
     items = tuple(map(place, entry.value.items)) if isinstance(entry.value, Sequence) else ()
@@ -68,6 +70,16 @@ def setting(name: str, entry: Entry, resolver: Resolver | None, *, inherits: boo
 def _is_computed(value: Any) -> bool:
     """Whether OmegaConf would put another value in the place of this one."""
     return is_interpolation(value) or value == "???" or (isinstance(value, list) and any(map(is_interpolation, value)))
+
+
+#: What stands for it where the text keeps its length.
+_FILLED_IN = re.compile(rf"\$\{{(?:x+|{FILLED_IN}\w*)\}}")
+
+
+def _is_filled_in(value: Any) -> bool:
+    """Whether the shell, or a template, puts something in the place of a value or a part of it."""
+    texts = value if isinstance(value, list) else [value]
+    return any(isinstance(text, str) and "${x" in text and _FILLED_IN.search(text) for text in texts)
 
 
 def _compute(name: str, value: Any, resolver: Resolver | None) -> Any:

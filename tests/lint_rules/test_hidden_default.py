@@ -126,6 +126,8 @@ FINE = {
         'def f(c):\n    them = set(c.recompute_modules or [])\n    if "mlp" in them:\n        raise ValueError'
     ),
     "nothing of parsed arguments": "a = get_args()\nx = a.recompute_num_layers or 0",
+    "a word for people": "x = f\"{cfg.get('recompute_granularity') or 'off'}\"",
+    "a word for people, told": "print(f\"{cfg.get('recompute_method', '-')}\")",
     "or of its own": 'x = self.recompute_method or "uniform"',
     "or None after an attribute": "x = cfg.recompute_method or None",
     "or of an attribute in a test": 'if (cfg.recompute_granularity or "") != "full":\n    pass',

@@ -60,3 +60,16 @@ def test_what_does_not_follow_from_it_is(lint):
 def test_a_field_that_is_set_besides_is_judged(lint):
     text = f"{MODEL}recompute_granularity: ful\nrecompute_granularty: full\n"
     assert {code for *_, code in lint({"a.yaml": text}, mcore="0.16.1")} == {"RCL101", "RCL206"}
+
+
+@pytest.mark.parametrize("key", ["ecompute_granularity", "ercompute_granularity", "recomput_egranularity"])
+def test_words_without_their_own_word(lint, key: str) -> None:
+    """The first letter is lost, or stands behind the next; the underscore stands before the letter that it follows."""
+    recipe = f"a:\n  strategy_args:\n    strategy_name: megatron_train\n    strategy_config:\n      {key}: full\n"
+    assert [(line, code) for _, line, _, code in lint({"a.yaml": recipe})] == [(5, "RCL206")]
+    script = f"python train.py models.policy_trainer.{key}=full\n"
+    assert [(line, code) for _, line, _, code in lint({"a.sh": script}, ["a.sh"])] == [(1, "RCL206")]
+
+
+def test_other_words_that_end_so(lint) -> None:
+    assert lint({"a.sh": "python train.py a.precompute_method=full --precompute-modules x\n"}) == []

@@ -334,3 +334,9 @@ def test_what_is_returned_and_then_validated(lint, callers: str, is_fine: bool) 
 def test_what_is_made_and_not_returned(lint) -> None:
     text = MAKES.replace("return cfg", "return other") + "\n\npretrain(make(args))\n"
     assert lint({"a.py": text}) == [("a.py", 4, 5, "RCL302")]
+
+
+def test_paddles_configurations_are_none_of_megatron_cores(lint) -> None:
+    text = "import {}\n\n\ndef f(config, args):\n    config.recompute_granularity = args.recompute_granularity\n"
+    assert [code for *_, code in lint({"a.py": text.format("torch")})] == ["RCL302"]
+    assert lint({"a.py": text.format("paddle")}) == []

@@ -47,6 +47,23 @@ def test_what_the_shell_fills_in_is_unknown(lint, value: str) -> None:
     assert lint({"run.sh": text}, **MCORE) == []
 
 
+@pytest.mark.parametrize("value", ["$G", "${G}", '"$G"', "${G:-x}"])
+def test_what_is_filled_in_is_unknown_to_frameworks_without_interpolations(lint, value: str) -> None:
+    """ms-swift's YAML and Megatron-LM's have none of their own."""
+    swift = f"model: x\ntuner_type: full\nrecompute_granularity: {value}\nrecompute_modules: [{value}]\n"
+    assert lint({"run.sh": f"cat > r.yaml <<EOF\n{swift}EOF\n"}, **MCORE) == []
+    assert lint({"r.yaml.j2": swift.replace(value, "{{ x }}")}, ["r.yaml.j2"], **MCORE) == []
+    megatron = f"MODEL_ARGS:\n  --recompute-granularity: {value}\n"
+    assert lint({"run.sh": f"cat > r.yaml <<EOF\n{megatron}EOF\n"}, **MCORE) == []
+
+
+def test_what_a_notebook_fills_into_a_command(lint) -> None:
+    source = ["!python t.py --recompute-granularity {g} --recompute-method ${M}\n"]
+    text = json.dumps({"cells": [{"cell_type": "code", "source": source}]})
+    assert lint({"a.ipynb": text}, **MCORE) == []
+    assert [code for *_, code in lint({"a.ipynb": text.replace("{g}", "fulll")}, **MCORE)] == ["RCL101"]
+
+
 def test_what_the_shell_leaves(lint) -> None:
     text = f"cat > r.yaml <<EOF\n{RECIPE}EOF\n"
     assert lint({"run.sh": text.format("\\$G")}, **MCORE) == [("run.sh", 5, 29, "RCL101")]

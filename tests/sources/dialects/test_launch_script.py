@@ -150,7 +150,8 @@ python train.py --num-layers 4 ${options}
         ("--distribute-saved-activations " + FULL, [(2, "RCL111")]),
         ("--distribute-saved-activations --tensor-model-parallel-size 2 " + FULL, []),
         ("--distribute-saved-activations --tensor-model-parallel-size 2 --recompute-activations", [(2, "RCL111")]),
-        ("--checkpoint-activations", [(2, "RCL208")]),
+        ("--checkpoint-activations --micro-batch-size 1", [(2, "RCL208")]),
+        ("--checkpoint-activations --batch-size 1", []),  # fairseq's, GLM's
         ("--recompute-activations", []),
         ("--recompute-modules core_attn", [(2, "RCL201")]),
         ("--recompute-granularity selective --recompute-modules core_attn moe_atc", [(64, "RCL106")]),
@@ -502,6 +503,7 @@ def test_verls_switch_for_other_engines_is_no_ones_in_megatron(lint, words: str,
         ('--recompute_granularity selective --recompute_modules "${MODULES:-moe,mla_up_proj}"', "", ""),
         ("--recompute_granularity selective --recompute_modules moe,moee", "moee", "RCL106"),
         ("--recompute_granularity fulll", "fulll", "RCL101"),
+        ("--recompute_granularity none --recompute_method auto", "", ""),
     ],
 )
 def test_a_program_with_a_parser_of_its_own(lint, flags: str, at: str, code: str) -> None:
@@ -523,3 +525,72 @@ def test_values_of_loops_and_expansions(lint, script: str) -> None:
     text = script.format("--recompute-method uniform --recompute-num-layers 1")
     assert [(line, code) for _, line, _, code in lint({"run.sh": text})] == [(1, "RCL101")]
     assert lint({"run.sh": text.replace("fulll", "full")}) == []
+
+
+@pytest.mark.parametrize("flag", ["--recompute-num-layers-per-stage", "--recompute-num-layers-list"])
+def test_flags_of_a_fork_for_each_stage(lint, flag: str) -> None:
+    text = f'ARGS="\\\n    --recompute-granularity fulll \\\n    {flag} 11 1 1 1 \\\n"\n'
+    assert [(line, code) for _, line, _, code in lint({"run.sh": text})] == [(2, "RCL101")]
+    assert lint({"run.sh": text.replace("fulll", "full").replace("11 1 1 1", "says how many")}) == []
+
+
+@pytest.mark.parametrize("arm", ["*", "full|selective", "other"])
+def test_an_arm_of_a_case_has_what_those_before_leave(lint, arm: str) -> None:
+    """What the default of a variable is, is taken by the first arm that names it."""
+    text = (
+        "G=${{G:-{}}}\ncase $G in\n  none|off) R= ;;\n  "
+        f'{arm}) R="--recompute-granularity $G" ;;\nesac\npython train.py $R\n'
+    )
+    assert lint({"run.sh": text.format("none")}) == []
+    expected = [("run.sh", 1, 8, "RCL101")] if arm == "*" else []
+    assert lint({"run.sh": text.format("fulll")}) == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if [ $G == full ]; then python t.py {0} {1}; else python t.py {0}; fi",
+        'if [[ "$G" != "full" ]]; then python t.py {0}; else python t.py {0} {1}; fi',
+        "if [ -z $X ]; then Y=1; elif [ $G = full ]; then python t.py {0} {1}; else python t.py {0}; fi",
+        "A=({0}); if [ $G == full ]; then A+=({1}); fi; python t.py ${{A[@]}}",
+        "case $G in full) python t.py {0} {1} ;; *) python t.py {0} ;; esac",
+        '[ $G = full ] && X="{1}" || X=""; python t.py {0} $X',
+    ],
+)
+def test_what_a_branch_is_for(lint, body: str) -> None:
+    """A variable that a test asks for has, in each of its arms, what the test leaves."""
+    commands = body.format("--recompute-granularity $G", "--recompute-method uniform --recompute-num-layers 1")
+    for script in (f"for G in selective full; do {commands}; done\n", f"G=${{G:-full}}\n{commands}\n"):
+        assert lint({"run.sh": script}) == [], script
+
+
+def test_what_a_test_for_nothing_leaves(lint) -> None:
+    script = 'G="{}"\ntest -n "$G" && A="--recompute-granularity $G"\npython t.py $A\n'
+    assert lint({"run.sh": script.format("")}) == []
+    assert [code for *_, code in lint({"run.sh": script.format("fulll")})] == ["RCL101"]
+
+
+def test_a_loop_is_over_behind_it(lint) -> None:
+    script = "for G in none full; do echo $G; done\npython t.py --recompute-granularity $G\n"
+    assert lint({"run.sh": script}) == []
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "if [ $X ]; then\n  G=fulll\nelse\n  G=full\nfi\npython t.py --recompute-granularity $G",
+        'case $X in\na) G=fulll ;;\n*) G=full ;;\nesac\nA="--x --recompute-granularity ${G} --y"\npython t.py $A',
+        "[ $X ] &&\n  G=fulll\npython t.py --recompute-granularity=$G",
+        "if [ $X ]; then\n  G=fulll; fi\nmegatron sft --model x --recompute_granularity $G",
+        "if [ $X ]; then\n  G=fulll; fi\npython3 m.py +a.override_transformer_config.recompute_granularity=$G",
+    ],
+)
+def test_a_word_that_a_branch_misspells(lint, script: str) -> None:
+    """No other branch matters to what is nearly a word, and none of them."""
+    script += " --recompute-method uniform --recompute-num-layers 1\n" if "t.py" in script else "\n"
+    found = [(line, code) for _, line, _, code in lint({"run.sh": script}, mcore="0.16.1")]
+    assert found == [(2, "RCL101")]
+    for right in ("full", "none", "$Y"):
+        assert lint({"run.sh": script.replace("fulll", right)}, mcore="0.16.1") == []
+    known = script.replace("fulll", "fulll\n") + '[ "$G" = fulll ] && G=full\n'
+    assert lint({"run.sh": known}, mcore="0.16.1") == []

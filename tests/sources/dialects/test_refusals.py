@@ -79,7 +79,7 @@ def test_megatron_lm_flags(lint, flags: str, expected: list[str]) -> None:
 
 def test_the_old_switch_ends_megatron_lm(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for program, severity in ((MEGATRON, "error"), ("python $SCRIPT ", "warning")):
+    for program, severity in ((MEGATRON, "error"), ("python $SCRIPT --micro-batch-size 4 ", "warning")):
         report = Linter(Configurations(MCORE, isolated=True)).run(
             ["a.sh"], {"a.sh": f"{program}--checkpoint-activations".encode()}
         )

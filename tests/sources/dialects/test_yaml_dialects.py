@@ -347,3 +347,12 @@ def test_ms_swift_takes_json(lint) -> None:
     text = '{"model": "x", "tuner_type": "full",\n "recompute_granularity": "selective",\n "recompute_method": "block"}'
     assert lint({"a.json": text}, mcore="0.16.1") == [("a.json", 3, 22, "RCL111")]
     assert lint({"a.json": text.replace("recompute_method", "lr_decay_style")}, mcore="0.16.1") == []
+
+
+def test_keys_that_become_flags_have_dashes(lint) -> None:
+    """Whoever makes flags of an unknown mapping takes them as they are; no key of it is misspelled for that."""
+    text = "args:\n  recompute-granularity: {}\n  recompute-method: block\n  recompute-num-layers: 1\n"
+    assert codes(lint({"a.yaml": text.format("fulll")}, **MCORE)) == [(2, "RCL101")]
+    assert codes(lint({"a.yaml": text.format("full")}, **MCORE)) == []
+    modules = "args:\n  recompute-granularity: selective\n  recompute-modules: mlp moee\n"
+    assert codes(lint({"a.yaml": modules}, **MCORE)) == [(3, "RCL106")]
