@@ -13,7 +13,7 @@ from . import asked, places
 from .choices import Choice, search
 from .estimate import Estimator
 from .gpus import GPUS, Gpu
-from .recipe import recipe_of
+from .recipe import fewest_ranks, recipe_of
 
 
 class AdviseSite(NamedTuple):
@@ -137,6 +137,11 @@ _OPEN: dict[str, Any] = {
     "create_attention_mask": False,
 }
 _OPEN_MOE: dict[str, Any] = {"moe_grouped_gemm": True, "moe_token_dispatcher_type": "alltoall"}
+
+
+#: Frameworks that leave each expert whole where nothing says otherwise, unlike Megatron-Core, which splits them as the
+#: rest (ms-swift megatron/arguments/megatron_args.py#L619, Megatron-Bridge models/transformer_config.py#L87).
+_EXPERTS_UNSPLIT = frozenset({"ms-swift", "megatron-bridge"})
 
 
 def predict(site: AdviseSite, options: AdviseOptions, setup: Setup | None = None) -> Prediction:
@@ -263,16 +268,13 @@ def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], 
     if values.get("micro_batch_size") is None:
         values["micro_batch_size"] = 1
         notes.append("assumed: micro_batch_size=1")
+    if site.dialect in _EXPERTS_UNSPLIT and int(values.get("expert_model_parallel_size") or 1) > 1:
+        values.setdefault("expert_tensor_parallel_size", 1)
     if options.gpus:
         values["world_size"] = options.gpus
         values.pop("data_parallel_size", None)
     if not values.get("world_size"):
-        parallel = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
-        experts = int(values.get("expert_model_parallel_size") or 1)
-        world = int(values.get("data_parallel_size") or 1)
-        for name in parallel:
-            world *= int(values.get(name) or 1)
-        values["world_size"] = max(world, experts * int(values.get("pipeline_model_parallel_size") or 1))
+        values["world_size"] = fewest_ranks(values)
         notes.append(f"assumed: {values['world_size']} GPUs, as few as the recipe's parallelism takes (--gpus N)")
     if str(values.get("moe_token_dispatcher_type")) == "flex":
         notes.append("the flex dispatcher is predicted as alltoall: its buffers are not in the figures")

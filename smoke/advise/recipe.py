@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any, NamedTuple
 
@@ -258,6 +259,16 @@ def _run(values: dict[str, Any], context: int, tensor: int, imbalance: float) ->
     return run
 
 
+def fewest_ranks(values: dict[str, Any]) -> int:
+    """As many ranks as the parallel sizes take at least (megatron/core/parallel_state.py)."""
+    tensor, context, pipeline = (number(values, f"{kind}_parallel_size", 1) for kind in _PARALLEL[:3])
+    ranks = tensor * context * pipeline * number(values, "data_parallel_size", 1)
+    if not values.get("num_moe_experts"):
+        return ranks
+    expert_tensor = number(values, "expert_tensor_parallel_size", tensor)
+    return math.lcm(ranks, number(values, "expert_model_parallel_size", 1) * expert_tensor * pipeline)
+
+
 def _training(values: dict[str, Any], tensor: int, context: int, pipeline: int) -> tuple[Training, int]:
     model = tensor * context * pipeline
     world = values.get("world_size") or model * number(values, "data_parallel_size", 1)
@@ -266,7 +277,13 @@ def _training(values: dict[str, Any], tensor: int, context: int, pipeline: int) 
     data = world // model
     expert_model = number(values, "expert_model_parallel_size", 1)
     expert_tensor = number(values, "expert_tensor_parallel_size", tensor)
-    expert_data = max(1, world // (expert_model * expert_tensor * pipeline))
+    experts = expert_model * expert_tensor * pipeline
+    if values.get("num_moe_experts") and world % experts:
+        raise UsageError(
+            f"world_size {world} is not a multiple of expert model x expert tensor x pipeline parallel size {experts} "
+            f"(expert_tensor_parallel_size is {expert_tensor})"
+        )
+    expert_data = max(1, world // experts)
     bf16, fp16 = bool(values.get("bf16")), bool(values.get("fp16"))
     in_fp32 = bf16
     for name in ("accumulate_allreduce_grads_in_fp32", "grad_reduce_in_fp32"):

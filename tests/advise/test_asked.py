@@ -75,6 +75,22 @@ def test_attention_that_may_not_be_fused_is_said(gpu, said):
     assert any("keeps its scores" in note for note in notes) is said
 
 
+@pytest.mark.parametrize(
+    ("dialect", "settings", "expected"),
+    [
+        ("ms-swift", {}, 1),
+        ("megatron-bridge", {}, 1),
+        ("ms-swift", {"expert_tensor_parallel_size": 2}, 2),
+        ("megatron-lm", {}, None),
+    ],
+)
+def test_experts_are_split_as_the_framework_does(dialect, settings, expected):
+    model = {**WHOLE, "num_moe_experts": 8, "tensor_model_parallel_size": 2, "expert_model_parallel_size": 4}
+    values, _ = complete(AdviseSite("a:1", {**model, **settings}, dialect=dialect), AdviseOptions())
+    assert values.get("expert_tensor_parallel_size") == expected
+    assert values["world_size"] == 4 * (expected or 2)
+
+
 ROLL = """\
 actor_train:
   strategy_args:

@@ -3,13 +3,13 @@
 import pytest
 
 from recompute_lint.smoke.advise.layout import parse_layout, stages
-from recompute_lint.smoke.advise.recipe import recipe_of
+from recompute_lint.smoke.advise.recipe import fewest_ranks, recipe_of
 from recompute_lint.smoke.advise.schedule import order
 from recompute_lint.smoke.advise.stage import Deferred, Run, peak_of
 from recompute_lint.smoke.advise.state import Elements, Training, state, step_of
 from recompute_lint.sources.errors import UsageError
 
-from .conftest import LLAMA
+from .conftest import LLAMA, MIXED
 
 
 def layers(settings):
@@ -165,3 +165,33 @@ def test_numbers_that_yaml_reads_as_text():
 def test_layers_of_mamba_are_refused():
     with pytest.raises(UsageError, match="layers of Mamba"):
         recipe_of({**LLAMA, "hybrid_layer_pattern": "M-M*"})
+
+
+@pytest.mark.parametrize(
+    ("given", "ranks"),
+    [
+        ({}, 1),
+        ({"tensor_model_parallel_size": 4, "pipeline_model_parallel_size": 2}, 8),
+        ({"expert_model_parallel_size": 16}, 1),
+        ({"num_moe_experts": 64, "expert_model_parallel_size": 16}, 16),
+        ({"num_moe_experts": 64, "expert_model_parallel_size": 4, "tensor_model_parallel_size": 4}, 16),
+        (
+            {
+                "num_moe_experts": 64,
+                "expert_model_parallel_size": 4,
+                "tensor_model_parallel_size": 8,
+                "expert_tensor_parallel_size": 1,
+            },
+            8,
+        ),
+    ],
+)
+def test_as_many_ranks_as_parallelism_takes(given, ranks):
+    assert fewest_ranks(given) == ranks
+
+
+def test_experts_that_do_not_divide_the_ranks_are_an_error():
+    given = {**MIXED, "tensor_model_parallel_size": 4, "expert_model_parallel_size": 4, "world_size": 8}
+    with pytest.raises(UsageError, match=r"world_size 8 is not a multiple of .* 16 \(expert_tensor.* is 4\)"):
+        recipe_of(given)
+    assert recipe_of({**given, "expert_tensor_parallel_size": 1}).training.expert == 2
