@@ -173,7 +173,7 @@ def predict(site: AdviseSite, options: AdviseOptions, setup: Setup | None = None
 
     methods = ("uniform",) if site.dialect == "nemo-rl" else ("uniform", "block")
     configured, choices = search(estimator, contract.modules, is_valid, seconds=options.seconds, methods=methods)
-    notes += [f"{name} is not read by Megatron-Core {mcore.version}" for name in relevant(estimator.unread)]
+    notes += _unread(estimator.unread, values, mcore.version)
     ranks = int(values.get("world_size") or 1)
     return Prediction(
         site,
@@ -289,6 +289,19 @@ def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], 
 
 #: The architecture on which Transformer Engine's fused attention is deterministic.
 _HOPPER = 9
+
+#: Names in the note of those that Megatron-Core does not read; a framework's own defaults may be dozens.
+_NAMED = 8
+
+
+def _unread(names: list[str], values: Mapping[str, Any], release: str) -> list[str]:
+    """A line about settings that have to do with memory, are on, and are not read; none where there are none."""
+    told = [name for name in relevant(names) if values.get(name) not in (None, False, 0, "", "none", [], {})]
+    if not told:
+        return []
+    rest = f" and {len(told) - _NAMED} more" if len(told) > _NAMED else ""
+    return [f"not read by Megatron-Core {release}: {', '.join(told[:_NAMED])}{rest}"]
+
 
 #: Parts of names that have to do with memory; what is about data, logging or checkpoints is not worth a word.
 _TELLING = (

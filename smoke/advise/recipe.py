@@ -22,6 +22,7 @@ _ALIASES: dict[str, str] = {
     "fp8_format": "fp8",
     "fp8_param_gather": "fp8_param",
     "use_flash_attention": "use_flash_attn",
+    "create_attention_mask_in_dataloader": "create_attention_mask",
 }
 _NEGATED: dict[str, str] = {
     "disable_bias_linear": "add_bias_linear",
@@ -201,6 +202,9 @@ def named(given: dict[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         if name in _NEGATED:
             values.setdefault(_NEGATED[name], not value)
+        elif name in ("bias_gelu_fusion", "bias_swiglu_fusion"):
+            if (name == "bias_swiglu_fusion") == _is_gated(given):
+                values.setdefault("bias_activation_fusion", bool(value))
         elif name == "swiglu":
             values.setdefault("gated_linear_unit", bool(value))
         elif name == "squared_relu":
@@ -236,6 +240,10 @@ def named(given: dict[str, Any]) -> dict[str, Any]:
         word = backend.split()[0]
         values["attention_backend"] = word if word in ("unfused", "flash", "fused", "local") else "auto"
     return {name: value for name, value in values.items() if value is not None or name == "q_lora_rank"}
+
+
+def _is_gated(given: dict[str, Any]) -> bool:
+    return bool(given.get("swiglu") or given.get("gated_linear_unit"))
 
 
 def _run(values: dict[str, Any], context: int, tensor: int, imbalance: float) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from recompute_lint.hooks.cli import main
 from recompute_lint.hooks.memory import trains
 from recompute_lint.smoke.advise import asked, command
 from recompute_lint.smoke.advise.estimate import CannotMeasure
-from recompute_lint.smoke.advise.predict import AdviseOptions, AdviseSite, complete
+from recompute_lint.smoke.advise.predict import AdviseOptions, AdviseSite, _unread, complete
 from recompute_lint.sources.errors import UsageError
 
 from .conftest import LLAMA, MIXED
@@ -89,6 +89,15 @@ def test_experts_are_split_as_the_framework_does(dialect, settings, expected):
     values, _ = complete(AdviseSite("a:1", {**model, **settings}, dialect=dialect), AdviseOptions())
     assert values.get("expert_tensor_parallel_size") == expected
     assert values["world_size"] == 4 * (expected or 2)
+
+
+def test_what_is_on_and_not_read_is_one_line():
+    values = {f"moe_{number}": True for number in range(10)} | {"fp8_off": False, "lora_none": None, "log_all": True}
+    (line,) = _unread(list(values), values, "0.16.1")
+    assert line == (
+        "not read by Megatron-Core 0.16.1: moe_0, moe_1, moe_2, moe_3, moe_4, moe_5, moe_6, moe_7 and 2 more"
+    )
+    assert _unread(["fp8_off"], values, "0.16.1") == []
 
 
 ROLL = """\

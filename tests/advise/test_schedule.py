@@ -124,6 +124,25 @@ def test_names_of_megatron_lm_reach_the_model():
     assert settings["add_bias_linear"] is False
 
 
+@pytest.mark.parametrize(
+    ("given", "fused"),
+    [
+        ({"bias_swiglu_fusion": False, "bias_gelu_fusion": True}, False),
+        ({"bias_swiglu_fusion": True, "bias_gelu_fusion": False}, True),
+        ({"swiglu": False, "bias_swiglu_fusion": False, "bias_gelu_fusion": True, "add_bias_linear": True}, True),
+        ({"no_bias_swiglu_fusion": True}, False),
+    ],
+)
+def test_a_fusion_by_the_name_that_the_parser_gives_it(given, fused):
+    own = {name: value for name, value in LLAMA.items() if name != "disable_bias_linear"}
+    assert recipe_of({**own, "add_bias_linear": False, **given}).settings["bias_activation_fusion"] is fused
+
+
+def test_a_mask_by_the_name_that_the_parser_gives_it():
+    own = {name: value for name, value in LLAMA.items() if not name.startswith("no_create")}
+    assert recipe_of({**own, "create_attention_mask_in_dataloader": False}).run["create_attention_mask"] is False
+
+
 def test_swiglu_without_a_width_takes_two_thirds():
     given = {name: value for name, value in LLAMA.items() if name != "ffn_hidden_size"}
     assert recipe_of(given).settings["ffn_hidden_size"] == 10880
