@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from recompute_lint.smoke import run
+from recompute_lint.smoke.advise import places
 from recompute_lint.smoke.advise.estimate import CannotMeasure, Estimator
 from recompute_lint.smoke.advise.gpus import GPUS
 from recompute_lint.smoke.advise.predict import relevant
@@ -50,6 +51,9 @@ _NO_WORKSPACE = re.compile(
     r"gpt/gpt3_mcore_te_\w*(_cp\d|_reshard_|_cross_entropy_loss_fusion)|moe/gpt3_mcore_te_\w*(_reshard_|_ep4_etp1_)|_release|_fsdp_ep2_"
 )
 _WORKSPACE = ":4096:8"
+
+#: Those that set NVTE_ALLOW_NONDETERMINISTIC_ALGO=1.
+_MAY_DIFFER = re.compile("nondeterministic|_release|_reshard_|_cross_entropy_loss_fusion")
 
 #: When the container "lts" of those tests became newer than nvcr.io/nvidia/pytorch:24.01-py3 (23a1dcaf, #2157), whose
 #: FlashAttention 2.0.4 is not deterministic.
@@ -114,7 +118,8 @@ def predict(entries: list[dict[str, Any]], options: argparse.Namespace) -> list[
         for number in numbers:
             entry = entries[number]
             try:
-                estimator = Estimator(recipe_of(config_of(entry, options.configs)), GPUS[gpu], later)
+                recipe = recipe_of(config_of(entry, options.configs), fuses_unscale=places.fuses_unscale(te))
+                estimator = Estimator(recipe, GPUS[gpu], later)
                 estimator.prepare([estimator.recipe.recompute])
                 prepared[number] = estimator
             except UsageError as error:
@@ -198,8 +203,8 @@ def _as_tests_run(entry: dict[str, Any], config: dict[str, Any]) -> None:
     if not _NO_WORKSPACE.search(entry["source"]):
         config.setdefault("cublas_workspace_config", _WORKSPACE)
     is_old = "environment lts" in entry.get("software", "") and str(entry.get("date", "")) < _DETERMINISTIC_FLASH
-    if is_old and _gpu(entry) == "a100" and not re.search("nondeterministic|_release", entry["source"]):
-        # These tests set NVTE_ALLOW_NONDETERMINISTIC_ALGO=0. Before Hopper Transformer Engine then takes FlashAttention
+    if is_old and _gpu(entry) == "a100" and not _MAY_DIFFER.search(entry["source"]):
+        # The others set it to 0. Before Hopper Transformer Engine then takes FlashAttention
         # from 2.4.1 on, or none that is fused (attention/dot_product_attention/utils.py, get_attention_backend).
         config["attention_backend"] = config.get("attention_backend") or "unfused"
 

@@ -210,7 +210,7 @@ def set_up(site: AdviseSite, options: AdviseOptions) -> Setup:
     mcore = places.megatron_core(options.mcore)
     te = places.transformer_engine(options.te, mcore)
     values, notes = complete(site, options)
-    recipe = recipe_of(values, options.imbalance)
+    recipe = recipe_of(values, options.imbalance, fuses_unscale=places.fuses_unscale(te.folder or ""))
     notes += [f"not in the figures: {what}" for what in recipe.not_modelled]
 
     def measure(models: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -140,8 +140,13 @@ class Recipe(NamedTuple):
         return self.run["seq_length"] * self.run["micro_batch_size"] * width // tensor
 
 
-def recipe_of(given: dict[str, Any], imbalance: float = 1.0) -> Recipe:
+def recipe_of(given: dict[str, Any], imbalance: float = 1.0, *, fuses_unscale: bool = False) -> Recipe:
     """A configuration by names of Megatron-LM's arguments or of ``TransformerConfig`` fields.
+
+    Args:
+        given: the configuration.
+        imbalance: tokens of the fullest rank's experts over the balanced number.
+        fuses_unscale: whether Transformer Engine's Adam updates averages in bf16 as they are.
 
     Raises:
         UsageError: a size is missing, parallel sizes do not fit together, or the model has layers of Mamba.
@@ -171,7 +176,7 @@ def recipe_of(given: dict[str, Any], imbalance: float = 1.0) -> Recipe:
     values["tensor_model_parallel_size"] = tensor
     if tensor == 1:
         values["sequence_parallel"] = False
-    training, data = _training(values, tensor, context, pipeline)
+    training, data = _training(values, tensor, context, pipeline, fuses_unscale)
     run = _run(values, context, tensor, imbalance)
     half = training.half
     values["params_dtype"] = ("bf16" if values.get("bf16") else "fp16") if half else "fp32"
@@ -277,7 +282,9 @@ def fewest_ranks(values: dict[str, Any]) -> int:
     return math.lcm(ranks, number(values, "expert_model_parallel_size", 1) * expert_tensor * pipeline)
 
 
-def _training(values: dict[str, Any], tensor: int, context: int, pipeline: int) -> tuple[Training, int]:
+def _training(
+    values: dict[str, Any], tensor: int, context: int, pipeline: int, fuses_unscale: bool
+) -> tuple[Training, int]:
     model = tensor * context * pipeline
     world = values.get("world_size") or model * number(values, "data_parallel_size", 1)
     if world % model:
@@ -299,14 +306,18 @@ def _training(values: dict[str, Any], tensor: int, context: int, pipeline: int) 
             in_fp32 = bool(values[name])
     if values.get("grad_reduce_in_bf16"):
         in_fp32 = False
-    main, moments = 4, 8
+    main, moments, copied = 4, 8, 0
     precise = bool(values.get("use_precision_aware_optimizer"))
     if precise:
         main = bytes_of(values.get("main_params_dtype"), 4)
         if bf16 and main == 4 and values.get("store_param_remainders") is not False:
             # The bits that the bf16 parameter lacks (OptimizerConfig.store_param_remainders, true by default).
             main = 2
-        moments = bytes_of(values.get("exp_avg_dtype"), 4) + bytes_of(values.get("exp_avg_sq_dtype"), 4)
+        dtypes = [str(values.get(name)).removeprefix("torch.") for name in ("exp_avg_dtype", "exp_avg_sq_dtype")]
+        widths = [bytes_of(dtype, 4) for dtype in dtypes]
+        moments = sum(widths)
+        if not (fuses_unscale and all(dtype in ("bf16", "bfloat16") for dtype in dtypes)):
+            copied = 4 * sum(width != 4 for width in widths)
     # Each instance has all of the state, spread over its own ranks (megatron/core/parallel_state.py).
     instances = number(values, "num_distributed_optimizer_instances", 1)
     optimizer = str(values.get("optimizer", "adam"))
@@ -323,5 +334,6 @@ def _training(values: dict[str, Any], tensor: int, context: int, pipeline: int) 
         (bf16 or fp16) and not in_fp32 and not precise,
         # megatron/training/arguments.py; ``dist_muon`` is its older word, of releases that have no such layout.
         muon and not values.get("use_layer_wise_param_layout", optimizer != "dist_muon"),
+        copied,
     )
     return training, data

@@ -114,7 +114,28 @@ def test_state_of_muon(given, expected):
 
 def test_state_of_precision_aware_moments():
     given = {**LLAMA, "use_precision_aware_optimizer": True, "exp_avg_dtype": "bf16", "exp_avg_sq_dtype": "bf16"}
-    assert recipe_of({**given, "grad_reduce_in_fp32": False}).training == Training(True, False, True, 1, 1, 2, 4)
+    training = recipe_of({**given, "grad_reduce_in_fp32": False}).training
+    assert training == Training(True, False, True, 1, 1, 2, 4, copied=8)
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "fuses", "copied"),
+    [
+        (("bf16", "bf16"), False, 8),
+        (("torch.bfloat16", "torch.bfloat16"), True, 0),
+        (("bf16", "fp32"), True, 4),
+        (("fp16", "fp16"), True, 8),
+        (("fp8", "fp16"), True, 8),
+        (("fp32", None), False, 0),
+    ],
+)
+def test_a_step_copies_averages_that_are_kept_in_fewer_bits(dtypes, fuses, copied):
+    names = ("exp_avg_dtype", "exp_avg_sq_dtype")
+    given = {**LLAMA, "use_precision_aware_optimizer": True, **dict(zip(names, dtypes, strict=True))}
+    training = recipe_of({**given, "world_size": 4}, fuses_unscale=fuses).training
+    assert training.copied == copied
+    # Experts are updated after the rest, when the copies of those are gone.
+    assert step_of(Elements(400, 1000), training) == copied * 1000 // 4
 
 
 def test_names_of_megatron_lm_reach_the_model():
