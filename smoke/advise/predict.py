@@ -172,7 +172,11 @@ def predict(site: AdviseSite, options: AdviseOptions, setup: Setup | None = None
         return not contract.violations({**known, **settings})
 
     methods = ("uniform",) if site.dialect == "nemo-rl" else ("uniform", "block")
-    configured, choices = search(estimator, contract.modules, is_valid, seconds=options.seconds, methods=methods)
+    configured, choices, left_out = search(
+        estimator, contract.modules, is_valid, seconds=options.seconds, methods=methods
+    )
+    if left_out:
+        notes.append(f"not measured, since the time was up: {left_out} combinations of modules")
     notes += _unread(estimator.unread, values, mcore.version)
     ranks = int(values.get("world_size") or 1)
     return Prediction(

@@ -6,7 +6,7 @@ from recompute_lint.hooks.cli import main
 from recompute_lint.hooks.memory import trains
 from recompute_lint.smoke.advise import asked, command
 from recompute_lint.smoke.advise.estimate import CannotMeasure
-from recompute_lint.smoke.advise.predict import AdviseOptions, AdviseSite, _unread, complete
+from recompute_lint.smoke.advise.predict import AdviseOptions, AdviseSite, _unread, complete, predict
 from recompute_lint.sources.errors import UsageError
 
 from .conftest import LLAMA, MIXED
@@ -98,6 +98,17 @@ def test_what_is_on_and_not_read_is_one_line():
         "not read by Megatron-Core 0.16.1: moe_0, moe_1, moe_2, moe_3, moe_4, moe_5, moe_6, moe_7 and 2 more"
     )
     assert _unread(["fp8_off"], values, "0.16.1") == []
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.0, True), (600.0, False)])
+def test_what_time_did_not_allow_for_is_said(found, seconds, said):
+    settings = {**WHOLE, "num_layers": 2, "seq_length": 1024, "vocab_size": 1024, "add_bias_linear": False}
+    settings.update(qk_layernorm=True, num_moe_experts=8, moe_ffn_hidden_size=512, moe_router_topk=2)
+    settings.update(moe_grouped_gemm=True, moe_token_dispatcher_type="alltoall", create_attention_mask=False)
+    done = predict(AdviseSite("a:1", settings), AdviseOptions(mcore="0.16.1", te="2.10.0", seconds=seconds))
+    sets = [one for one in done.choices if len(one.settings.get("recompute_modules") or ()) > 1]
+    assert any("not measured, since the time was up" in note for note in done.notes) is said
+    assert bool(sets) is not said
 
 
 ROLL = """\
