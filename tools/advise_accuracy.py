@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import collections
 import json
+import math
 import os
 import re
 import sys
@@ -23,7 +24,7 @@ from recompute_lint.smoke.advise import places
 from recompute_lint.smoke.advise.estimate import CannotMeasure, Estimator
 from recompute_lint.smoke.advise.gpus import GPUS
 from recompute_lint.smoke.advise.predict import relevant
-from recompute_lint.smoke.advise.recipe import recipe_of
+from recompute_lint.smoke.advise.recipe import fewest_ranks, named, recipe_of
 from recompute_lint.sources.errors import UsageError
 
 _CACHE = os.path.expanduser("~/.cache/recompute-lint")
@@ -190,7 +191,8 @@ def config_of(entry: dict[str, Any], configs: str | None = None) -> dict[str, An
         # Its first three layers are dense (config.json, first_k_dense_replace).
         config["moe_layer_freq"] = [0] * 3 + [1] * (config["num_layers"] - 3)
     config.setdefault("vocab_size", _VOCABULARY)
-    config["world_size"] = config.get("world_size") or 8
+    # As many as a machine has, or the parallel sizes take, where the entry does not know.
+    config["world_size"] = config.get("world_size") or math.lcm(8, fewest_ranks(named(config)))
     if not any(config.get(name) for name in ("bf16", "fp16", "params_dtype")) and "functional_tests" not in str(entry):
         config["bf16"] = True
     if "functional_tests" in entry.get("source", ""):
