@@ -10,7 +10,8 @@ from ..schemas.reading import read
 from ..sources.files import kind_of
 from ..sources.model import UNKNOWN, Site
 from ..sources.text import split_lines
-from .options import Options, UsageError, size
+from .option_table import size
+from .options import Options, UsageError
 
 if TYPE_CHECKING:
     from ..lint_rules.rcl210_does_not_fit import Verdict

@@ -16,7 +16,7 @@ from ...smoke.advise.words import Target
 from ...smoke.request import GIB
 from ...sources.visible import visible
 from ..memory import site_of, target_of, trains
-from ..options import size
+from ..option_table import size
 from ..stated import check_facts
 from .common import UsageError, add_configuration_options, fail
 from .smoke_options import _pairs, read, store

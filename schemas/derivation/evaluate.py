@@ -236,21 +236,18 @@ class Evaluator(Scope):
             constants = [part[0][1].value for part in parts]  # type: ignore[union-attr]
             kind = {ast.Set: Choices, ast.List: list, ast.Tuple: tuple}[type(node)]
             return always(Const(kind(constants)))
-        if isinstance(node, ast.List) and len(parts) == 1:
-            return values.merge((c, Listing(v.name, "single")) for c, v in parts[0] if isinstance(v, Field))
-        if isinstance(node, ast.Tuple):
+        if isinstance(node, ast.List) and len(parts) == 1 and all(isinstance(v, Field) for _, v in parts[0]):
+            return values.merge((c, Listing(v.name, "single")) for c, v in parts[0])  # type: ignore[union-attr]
+        if not isinstance(node, ast.Set):
             return values.merge(operators.combinations(parts))
         raise Untranslatable(_text(node))
 
     def _call(self, node: ast.Call) -> Cases:
         match node:
             case ast.Call(func=ast.Name(id="set" | "list" | "tuple" | "frozenset" | "sorted" as name), args=args):
-                if not args:
-                    return always(Const(Choices() if "set" in name else []))
-                copied = self.value(args[0])
-                return tuple(
-                    (c, Const(Choices(v.value)) if "set" in name and isinstance(v, Const) else v) for c, v in copied
-                )
+                kind = {"tuple": tuple, "list": list, "sorted": sorted}.get(name, Choices)
+                copied = self.value(args[0]) if args else always(Const(()))
+                return tuple((c, Const(kind(v.value)) if isinstance(v, Const) else v) for c, v in copied)
             case ast.Call(func=ast.Name(id="len"), args=[argument]):
                 return values.merge((c, operators.length(v)) for c, v in self.value(argument))
             case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(id="self"), named, *default]):

@@ -140,11 +140,16 @@ class Executor(Store):
         if self.frame.functions.get(function.name) is function:
             passed = {**self.frame.locals, **passed}
         frame = Frame(module, passed, sliced=names[:1] == ["self"])
-        defaults = zip(reversed(names), reversed(function.args.defaults), strict=False)
+        positional = names[: len(names) - len(function.args.kwonlyargs)]
+        defaults = [
+            *zip(reversed(positional), reversed(function.args.defaults), strict=False),
+            *zip(names[len(positional) :], function.args.kw_defaults, strict=True),
+        ]
         self.frames.append(frame)
         try:
             for name, default in defaults:
-                passed.setdefault(name, self.value(default))
+                if default is not None:
+                    passed.setdefault(name, self.value(default))
         finally:
             self.frames.pop()
         exits = self._enter(frame, function)
@@ -201,7 +206,7 @@ class Executor(Store):
             exits = self._statement(statement)
             if exits.any == FALSE:
                 continue
-            if exits.any == TRUE or index + 1 == len(body):
+            if exits.any == TRUE:
                 return exits
             stay = logic.negate(exits.any)
             rest = self._under([Step(stay)], body[index + 1 :])

@@ -267,8 +267,10 @@ def equals(value: Value, constant: Any) -> Condition:
                 return logic.negate(truth(of))
         case Division(left, right, remainder=True) if constant == 0:
             return logic.relation(left, right, "multiple", None)
-        case Group():
-            return FALSE
+        case Group(parts):
+            if not isinstance(constant, (list, tuple)) or len(constant) != len(parts):
+                return FALSE
+            return logic.all_of(*(equals(part, item) for part, item in zip(parts, constant, strict=True)))
         case Picked():
             if constant is None:
                 return FALSE
