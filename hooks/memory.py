@@ -1,7 +1,7 @@
 """Whether a recipe fits into ``gpu-memory``: what ``advise`` predicts, as findings."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..lint_rules import registry
@@ -109,7 +109,16 @@ def target_of(site: Site) -> "Target":
     inherited = frozenset(
         name for name, setting in site.settings.items() if name not in keys and setting.value is not None
     )
-    return Target(site.dialect, site.path, site.file, text, values, keys, inherited, _style(site, text))
+    style = _style(site, text)
+    if style == "overrides" and _has_flags(text, keys.values()):
+        style = "flags"
+    return Target(site.dialect, site.path, site.file, text, values, keys, inherited, style, site.spelling)
+
+
+def _has_flags(text: str, keys: Iterable[tuple[int, int]]) -> bool:
+    """Whether keys are flags with underscores in them (``--recompute_granularity``), as ms-swift has them."""
+    lines = text.split("\n")
+    return any(lines[line - 1][: column + 1].rpartition(" ")[2].startswith("--") for line, column in keys)
 
 
 def _style(site: Site, text: str) -> str:

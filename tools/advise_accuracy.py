@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import collections
 import json
+import math
 import os
 import re
 import sys
@@ -19,10 +20,11 @@ from typing import Any, NamedTuple
 import yaml
 
 from recompute_lint.smoke import run
+from recompute_lint.smoke.advise import places
 from recompute_lint.smoke.advise.estimate import CannotMeasure, Estimator
 from recompute_lint.smoke.advise.gpus import GPUS
 from recompute_lint.smoke.advise.predict import relevant
-from recompute_lint.smoke.advise.recipe import recipe_of
+from recompute_lint.smoke.advise.recipe import fewest_ranks, named, recipe_of
 from recompute_lint.sources.errors import UsageError
 
 _CACHE = os.path.expanduser("~/.cache/recompute-lint")
@@ -50,6 +52,9 @@ _NO_WORKSPACE = re.compile(
     r"gpt/gpt3_mcore_te_\w*(_cp\d|_reshard_|_cross_entropy_loss_fusion)|moe/gpt3_mcore_te_\w*(_reshard_|_ep4_etp1_)|_release|_fsdp_ep2_"
 )
 _WORKSPACE = ":4096:8"
+
+#: Those that set NVTE_ALLOW_NONDETERMINISTIC_ALGO=1.
+_MAY_DIFFER = re.compile("nondeterministic|_release|_reshard_|_cross_entropy_loss_fusion")
 
 #: When the container "lts" of those tests became newer than nvcr.io/nvidia/pytorch:24.01-py3 (23a1dcaf, #2157), whose
 #: FlashAttention 2.0.4 is not deterministic.
@@ -114,7 +119,8 @@ def predict(entries: list[dict[str, Any]], options: argparse.Namespace) -> list[
         for number in numbers:
             entry = entries[number]
             try:
-                estimator = Estimator(recipe_of(config_of(entry, options.configs)), GPUS[gpu], later)
+                recipe = recipe_of(config_of(entry, options.configs), fuses_unscale=places.fuses_unscale(te))
+                estimator = Estimator(recipe, GPUS[gpu], later)
                 estimator.prepare([estimator.recipe.recompute])
                 prepared[number] = estimator
             except UsageError as error:
@@ -185,7 +191,8 @@ def config_of(entry: dict[str, Any], configs: str | None = None) -> dict[str, An
         # Its first three layers are dense (config.json, first_k_dense_replace).
         config["moe_layer_freq"] = [0] * 3 + [1] * (config["num_layers"] - 3)
     config.setdefault("vocab_size", _VOCABULARY)
-    config["world_size"] = config.get("world_size") or 8
+    # As many as a machine has, or the parallel sizes take, where the entry does not know.
+    config["world_size"] = config.get("world_size") or math.lcm(8, fewest_ranks(named(config)))
     if not any(config.get(name) for name in ("bf16", "fp16", "params_dtype")) and "functional_tests" not in str(entry):
         config["bf16"] = True
     if "functional_tests" in entry.get("source", ""):
@@ -198,8 +205,8 @@ def _as_tests_run(entry: dict[str, Any], config: dict[str, Any]) -> None:
     if not _NO_WORKSPACE.search(entry["source"]):
         config.setdefault("cublas_workspace_config", _WORKSPACE)
     is_old = "environment lts" in entry.get("software", "") and str(entry.get("date", "")) < _DETERMINISTIC_FLASH
-    if is_old and _gpu(entry) == "a100" and not re.search("nondeterministic|_release", entry["source"]):
-        # These tests set NVTE_ALLOW_NONDETERMINISTIC_ALGO=0. Before Hopper Transformer Engine then takes FlashAttention
+    if is_old and _gpu(entry) == "a100" and not _MAY_DIFFER.search(entry["source"]):
+        # The others set it to 0. Before Hopper Transformer Engine then takes FlashAttention
         # from 2.4.1 on, or none that is fused (attention/dot_product_attention/utils.py, get_attention_backend).
         config["attention_backend"] = config.get("attention_backend") or "unfused"
 

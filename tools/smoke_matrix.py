@@ -2,7 +2,7 @@
 
 ``python tools/smoke_matrix.py RELEASE`` needs what ``scripts/test`` installs, and the release's source where
 ``update_contracts.py --download-only`` puts it. A configuration that fails while training, and that the linter has
-nothing to say of, is printed, and so is one that passes where the linter reports an error. Takes ten minutes.
+nothing to say of, is printed, and so is one that passes where the linter reports an error. Takes ten to thirty minutes.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import os
 from typing import Any
@@ -49,6 +50,8 @@ def run(request: dict[str, Any], announce: Any, answer: Any) -> dict[str, Any]:
 
     from .pieces import Bench
 
+    # What was imported stays; without this the collection before each model would look through all of it.
+    gc.freeze()
     with contextlib.ExitStack() as stack:
         bench = stack.enter_context(Bench())
         for number, model in enumerate(request["models"], 1):

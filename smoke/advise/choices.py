@@ -72,8 +72,8 @@ def search(
     *,
     seconds: float,
     methods: tuple[str, ...] = ("uniform", "block"),
-) -> tuple[Choice, list[Choice]]:
-    """The configured choice and all others, cheapest first.
+) -> tuple[Choice, list[Choice], int]:
+    """The configured choice, all others, cheapest first, and how many sets of modules time did not allow for.
 
     Args:
         estimator: of the recipe.
@@ -115,10 +115,12 @@ def search(
             found.pop(choice.name)
     sets = [chosen_set for chosen_set in _sets(engaged) if is_valid(selective(chosen_set))]
     sets.sort(key=lambda modules: _merit(modules, found, none))
-    if time.monotonic() < until:
-        estimator.prepare([selective(together) for together in sets[:_MOST]])
-        for together in sets[:_MOST]:
-            add(selective(together))
+    wanted = [selective(together) for together in sets[:_MOST]]
+    in_time = time.monotonic() < until
+    if in_time:
+        estimator.prepare(wanted)
+        for settings in wanted:
+            add(settings)
     for settings in whole:
         add(settings)
     if "block" in methods:
@@ -126,9 +128,8 @@ def search(
         for layers in range(1, longest + 1):
             if is_valid(full("block", layers)):
                 add(full("block", layers))
-    return chosen, sorted(
-        found.values(), key=lambda choice: (round(choice.extra_flops, 6), choice.seconds, choice.peak)
-    )
+    ordered = sorted(found.values(), key=lambda choice: (round(choice.extra_flops, 6), choice.seconds, choice.peak))
+    return chosen, ordered, 0 if in_time else len(wanted)
 
 
 def front(choices: list[Choice]) -> list[Choice]:

@@ -116,6 +116,14 @@ def satisfies(version: str, bounds: str) -> bool:
     return True
 
 
+def fuses_unscale(folder: str) -> bool:
+    """Whether a Transformer Engine's Adam updates averages in bf16 as they are, without copies in fp32."""
+    path = os.path.join(folder, "transformer_engine", "pytorch", "optimizers", "fused_adam.py")
+    with suppress(OSError):
+        return b"self.fuse_unscale" in read(path)
+    return False
+
+
 def kept(package: str) -> str:
     """The folder that has unzipped releases of a package, by version."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")

@@ -13,7 +13,7 @@ from . import asked, places
 from .choices import Choice, search
 from .estimate import Estimator
 from .gpus import GPUS, Gpu
-from .recipe import recipe_of
+from .recipe import fewest_ranks, recipe_of
 
 
 class AdviseSite(NamedTuple):
@@ -139,6 +139,11 @@ _OPEN: dict[str, Any] = {
 _OPEN_MOE: dict[str, Any] = {"moe_grouped_gemm": True, "moe_token_dispatcher_type": "alltoall"}
 
 
+#: Frameworks that leave each expert whole where nothing says otherwise, unlike Megatron-Core, which splits them as the
+#: rest (ms-swift megatron/arguments/megatron_args.py#L619, Megatron-Bridge models/transformer_config.py#L87).
+_EXPERTS_UNSPLIT = frozenset({"ms-swift", "megatron-bridge"})
+
+
 def predict(site: AdviseSite, options: AdviseOptions, setup: Setup | None = None) -> Prediction:
     """Predict one site under its own settings and under every other choice.
 
@@ -167,8 +172,12 @@ def predict(site: AdviseSite, options: AdviseOptions, setup: Setup | None = None
         return not contract.violations({**known, **settings})
 
     methods = ("uniform",) if site.dialect == "nemo-rl" else ("uniform", "block")
-    configured, choices = search(estimator, contract.modules, is_valid, seconds=options.seconds, methods=methods)
-    notes += [f"{name} is not read by Megatron-Core {mcore.version}" for name in relevant(estimator.unread)]
+    configured, choices, left_out = search(
+        estimator, contract.modules, is_valid, seconds=options.seconds, methods=methods
+    )
+    if left_out:
+        notes.append(f"not measured, since the time was up: {left_out} combinations of modules")
+    notes += _unread(estimator.unread, values, mcore.version)
     ranks = int(values.get("world_size") or 1)
     return Prediction(
         site,
@@ -205,7 +214,7 @@ def set_up(site: AdviseSite, options: AdviseOptions) -> Setup:
     mcore = places.megatron_core(options.mcore)
     te = places.transformer_engine(options.te, mcore)
     values, notes = complete(site, options)
-    recipe = recipe_of(values, options.imbalance)
+    recipe = recipe_of(values, options.imbalance, fuses_unscale=places.fuses_unscale(te.folder or ""))
     notes += [f"not in the figures: {what}" for what in recipe.not_modelled]
 
     def measure(models: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -263,16 +272,13 @@ def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], 
     if values.get("micro_batch_size") is None:
         values["micro_batch_size"] = 1
         notes.append("assumed: micro_batch_size=1")
+    if site.dialect in _EXPERTS_UNSPLIT and int(values.get("expert_model_parallel_size") or 1) > 1:
+        values.setdefault("expert_tensor_parallel_size", 1)
     if options.gpus:
         values["world_size"] = options.gpus
         values.pop("data_parallel_size", None)
     if not values.get("world_size"):
-        parallel = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
-        experts = int(values.get("expert_model_parallel_size") or 1)
-        world = int(values.get("data_parallel_size") or 1)
-        for name in parallel:
-            world *= int(values.get(name) or 1)
-        values["world_size"] = max(world, experts * int(values.get("pipeline_model_parallel_size") or 1))
+        values["world_size"] = fewest_ranks(values)
         notes.append(f"assumed: {values['world_size']} GPUs, as few as the recipe's parallelism takes (--gpus N)")
     if str(values.get("moe_token_dispatcher_type")) == "flex":
         notes.append("the flex dispatcher is predicted as alltoall: its buffers are not in the figures")
@@ -287,6 +293,19 @@ def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], 
 
 #: The architecture on which Transformer Engine's fused attention is deterministic.
 _HOPPER = 9
+
+#: Names in the note of those that Megatron-Core does not read; a framework's own defaults may be dozens.
+_NAMED = 8
+
+
+def _unread(names: list[str], values: Mapping[str, Any], release: str) -> list[str]:
+    """A line about settings that have to do with memory, are on, and are not read; none where there are none."""
+    told = [name for name in relevant(names) if values.get(name) not in (None, False, 0, "", "none", [], {})]
+    if not told:
+        return []
+    rest = f" and {len(told) - _NAMED} more" if len(told) > _NAMED else ""
+    return [f"not read by Megatron-Core {release}: {', '.join(told[:_NAMED])}{rest}"]
+
 
 #: Parts of names that have to do with memory; what is about data, logging or checkpoints is not worth a word.
 _TELLING = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ _ALIASES: dict[str, str] = {
     "fp8_format": "fp8",
     "fp8_param_gather": "fp8_param",
     "use_flash_attention": "use_flash_attn",
+    "create_attention_mask_in_dataloader": "create_attention_mask",
 }
 _NEGATED: dict[str, str] = {
     "disable_bias_linear": "add_bias_linear",
@@ -139,8 +141,13 @@ class Recipe(NamedTuple):
         return self.run["seq_length"] * self.run["micro_batch_size"] * width // tensor
 
 
-def recipe_of(given: dict[str, Any], imbalance: float = 1.0) -> Recipe:
+def recipe_of(given: dict[str, Any], imbalance: float = 1.0, *, fuses_unscale: bool = False) -> Recipe:
     """A configuration by names of Megatron-LM's arguments or of ``TransformerConfig`` fields.
+
+    Args:
+        given: the configuration.
+        imbalance: tokens of the fullest rank's experts over the balanced number.
+        fuses_unscale: whether Transformer Engine's Adam updates averages in bf16 as they are.
 
     Raises:
         UsageError: a size is missing, parallel sizes do not fit together, or the model has layers of Mamba.
@@ -170,7 +177,7 @@ def recipe_of(given: dict[str, Any], imbalance: float = 1.0) -> Recipe:
     values["tensor_model_parallel_size"] = tensor
     if tensor == 1:
         values["sequence_parallel"] = False
-    training, data = _training(values, tensor, context, pipeline)
+    training, data = _training(values, tensor, context, pipeline, fuses_unscale)
     run = _run(values, context, tensor, imbalance)
     half = training.half
     values["params_dtype"] = ("bf16" if values.get("bf16") else "fp16") if half else "fp32"
@@ -201,6 +208,9 @@ def named(given: dict[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         if name in _NEGATED:
             values.setdefault(_NEGATED[name], not value)
+        elif name in ("bias_gelu_fusion", "bias_swiglu_fusion"):
+            if (name == "bias_swiglu_fusion") == _is_gated(given):
+                values.setdefault("bias_activation_fusion", bool(value))
         elif name == "swiglu":
             values.setdefault("gated_linear_unit", bool(value))
         elif name == "squared_relu":
@@ -238,6 +248,10 @@ def named(given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None or name == "q_lora_rank"}
 
 
+def _is_gated(given: dict[str, Any]) -> bool:
+    return bool(given.get("swiglu") or given.get("gated_linear_unit"))
+
+
 def _run(values: dict[str, Any], context: int, tensor: int, imbalance: float) -> dict[str, Any]:
     sequence = number(values, "seq_length")
     if sequence % context:
@@ -259,7 +273,19 @@ def _run(values: dict[str, Any], context: int, tensor: int, imbalance: float) ->
     return run
 
 
-def _training(values: dict[str, Any], tensor: int, context: int, pipeline: int) -> tuple[Training, int]:
+def fewest_ranks(values: dict[str, Any]) -> int:
+    """As many ranks as the parallel sizes take at least (megatron/core/parallel_state.py)."""
+    tensor, context, pipeline = (number(values, f"{kind}_parallel_size", 1) for kind in _PARALLEL[:3])
+    ranks = tensor * context * pipeline * number(values, "data_parallel_size", 1)
+    if not values.get("num_moe_experts"):
+        return ranks
+    expert_tensor = number(values, "expert_tensor_parallel_size", tensor)
+    return math.lcm(ranks, number(values, "expert_model_parallel_size", 1) * expert_tensor * pipeline)
+
+
+def _training(
+    values: dict[str, Any], tensor: int, context: int, pipeline: int, fuses_unscale: bool
+) -> tuple[Training, int]:
     model = tensor * context * pipeline
     world = values.get("world_size") or model * number(values, "data_parallel_size", 1)
     if world % model:
@@ -267,7 +293,13 @@ def _training(values: dict[str, Any], tensor: int, context: int, pipeline: int) 
     data = world // model
     expert_model = number(values, "expert_model_parallel_size", 1)
     expert_tensor = number(values, "expert_tensor_parallel_size", tensor)
-    expert_data = max(1, world // (expert_model * expert_tensor * pipeline))
+    experts = expert_model * expert_tensor * pipeline
+    if values.get("num_moe_experts") and world % experts:
+        raise UsageError(
+            f"world_size {world} is not a multiple of expert model x expert tensor x pipeline parallel size {experts} "
+            f"(expert_tensor_parallel_size is {expert_tensor})"
+        )
+    expert_data = max(1, world // experts)
     bf16, fp16 = bool(values.get("bf16")), bool(values.get("fp16"))
     in_fp32 = bf16
     for name in ("accumulate_allreduce_grads_in_fp32", "grad_reduce_in_fp32"):
@@ -275,14 +307,18 @@ def _training(values: dict[str, Any], tensor: int, context: int, pipeline: int) 
             in_fp32 = bool(values[name])
     if values.get("grad_reduce_in_bf16"):
         in_fp32 = False
-    main, moments = 4, 8
+    main, moments, copied = 4, 8, 0
     precise = bool(values.get("use_precision_aware_optimizer"))
     if precise:
         main = bytes_of(values.get("main_params_dtype"), 4)
         if bf16 and main == 4 and values.get("store_param_remainders") is not False:
             # The bits that the bf16 parameter lacks (OptimizerConfig.store_param_remainders, true by default).
             main = 2
-        moments = bytes_of(values.get("exp_avg_dtype"), 4) + bytes_of(values.get("exp_avg_sq_dtype"), 4)
+        dtypes = [str(values.get(name)).removeprefix("torch.") for name in ("exp_avg_dtype", "exp_avg_sq_dtype")]
+        widths = [bytes_of(dtype, 4) for dtype in dtypes]
+        moments = sum(widths)
+        if not (fuses_unscale and all(dtype in ("bf16", "bfloat16") for dtype in dtypes)):
+            copied = 4 * sum(width != 4 for width in widths)
     # Each instance has all of the state, spread over its own ranks (megatron/core/parallel_state.py).
     instances = number(values, "num_distributed_optimizer_instances", 1)
     optimizer = str(values.get("optimizer", "adam"))
@@ -299,5 +335,6 @@ def _training(values: dict[str, Any], tensor: int, context: int, pipeline: int) 
         (bf16 or fp16) and not in_fp32 and not precise,
         # megatron/training/arguments.py; ``dist_muon`` is its older word, of releases that have no such layout.
         muon and not values.get("use_layer_wise_param_layout", optimizer != "dist_muon"),
+        copied,
     )
     return training, data

@@ -148,7 +148,11 @@ def _counting(preprocess: Any, module: Any) -> Any:
         module.gather_from_sequence_parallel_region = everywhere
         try:
             with unset_fake_temporarily():
-                return preprocess(self, balance.routing_map(rows, columns), *rest)
+                counts = preprocess(self, balance.routing_map(rows, columns), *rest)
+                if isinstance(self.num_out_tokens, torch.Tensor):
+                    # With moe_expert_capacity_factor it is counted, and asked for as a number.
+                    self.num_out_tokens = int(self.num_out_tokens)
+                return counts
         finally:
             module.gather_from_sequence_parallel_region = gather
 

@@ -19,6 +19,7 @@ class Training(NamedTuple):
         main: bytes of an fp32 copy of a parameter.
         moments: bytes of Adam's two averages of a parameter.
         muon: whether matrices, but for embeddings and the output layer, have Muon's one average.
+        copied: bytes of fp32 copies of a parameter's averages while it is updated.
         whole: whether the optimizer's state is spread over data-parallel ranks by whole parameters.
         copies_gradients: whether a step makes fp32 copies of gradients that are kept in half precision.
     """
@@ -33,6 +34,7 @@ class Training(NamedTuple):
     muon: bool = False
     copies_gradients: bool = False
     whole: bool = False
+    copied: int = 0
 
 
 class State(NamedTuple):
@@ -87,15 +89,16 @@ def state(own: Elements, training: Training) -> State:
 
 
 def step_of(own: Elements, training: Training) -> int:
-    """What the optimizer's step makes beside the state: fp32 copies of the gradients that it updates from.
+    """What the optimizer's step makes beside the state: fp32 copies of what it updates from.
 
-    ``shard_main_param.grad = shard_model_grad.float()`` (optimizer/distrib_optimizer.py), which is no copy where
-    gradients are kept in fp32.
+    Of gradients, ``shard_main_param.grad = shard_model_grad.float()`` (optimizer/distrib_optimizer.py), which is no
+    copy where they are kept in fp32. Of averages in fewer bits, those of all parameters that are updated at once, and
+    experts have an optimizer of their own (``FusedAdam.step``, transformer_engine/pytorch/optimizers/fused_adam.py).
     """
-    if not training.copies_gradients:
-        return 0
     over_dense, over_expert = (training.dense, training.expert) if training.distributed else (1, 1)
-    return 4 * (own.dense // over_dense + own.expert // over_expert)
+    dense, expert = own.dense // over_dense, own.expert // over_expert
+    gradients = 4 * (dense + expert) if training.copies_gradients else 0
+    return gradients + training.copied * max(dense, expert)
 
 
 def bytes_of(dtype: Any, otherwise: int) -> int:

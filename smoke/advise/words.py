@@ -27,6 +27,7 @@ class Target(NamedTuple):
         inherited: fields that only a parent sets.
         style: how the file has its settings: ``yaml``, ``json``, ``flags`` of a command, ``overrides`` as
             ``path.name=value``, ``assignments`` to attributes, or ``keywords`` of a call.
+        spelling: what stands between the words of a flag, ``-`` or ``_``.
     """
 
     dialect: str
@@ -37,6 +38,7 @@ class Target(NamedTuple):
     keys: Mapping[str, tuple[int, int]]
     inherited: frozenset[str] = frozenset()
     style: str = "yaml"
+    spelling: str = "-"
 
 
 def lines(target: Target, settings: Mapping[str, Any]) -> list[str]:
@@ -95,7 +97,7 @@ def _written(target: Target, values: Mapping[str, Any]) -> list[str]:
     """Each setting in the style of the file."""
     given = [(name, value) for name, value in values.items() if value is not None]
     if target.style == "flags":
-        return [f"--{_flag(name)} {_flag_value(value)}" for name, value in given]
+        return [f"--{name.replace('_', target.spelling)} {_flag_value(value)}" for name, value in given]
     if target.style == "overrides":
         prefix = _prefix(target) or f"{target.path}."
         return [f"{prefix}{name}={_yaml(value).replace(' ', '')}" for name, value in values.items()]

@@ -6,7 +6,7 @@ from recompute_lint.hooks.cli import main
 from recompute_lint.hooks.memory import trains
 from recompute_lint.smoke.advise import asked, command
 from recompute_lint.smoke.advise.estimate import CannotMeasure
-from recompute_lint.smoke.advise.predict import AdviseOptions, AdviseSite, complete
+from recompute_lint.smoke.advise.predict import AdviseOptions, AdviseSite, _unread, complete, predict
 from recompute_lint.sources.errors import UsageError
 
 from .conftest import LLAMA, MIXED
@@ -73,6 +73,42 @@ def test_an_error_of_one_site_does_not_hide_the_others(monkeypatch, capsys):
 def test_attention_that_may_not_be_fused_is_said(gpu, said):
     _, notes = complete(AdviseSite("a:1", {**WHOLE, "deterministic_mode": True}), AdviseOptions(gpu=gpu))
     assert any("keeps its scores" in note for note in notes) is said
+
+
+@pytest.mark.parametrize(
+    ("dialect", "settings", "expected"),
+    [
+        ("ms-swift", {}, 1),
+        ("megatron-bridge", {}, 1),
+        ("ms-swift", {"expert_tensor_parallel_size": 2}, 2),
+        ("megatron-lm", {}, None),
+    ],
+)
+def test_experts_are_split_as_the_framework_does(dialect, settings, expected):
+    model = {**WHOLE, "num_moe_experts": 8, "tensor_model_parallel_size": 2, "expert_model_parallel_size": 4}
+    values, _ = complete(AdviseSite("a:1", {**model, **settings}, dialect=dialect), AdviseOptions())
+    assert values.get("expert_tensor_parallel_size") == expected
+    assert values["world_size"] == 4 * (expected or 2)
+
+
+def test_what_is_on_and_not_read_is_one_line():
+    values = {f"moe_{number}": True for number in range(10)} | {"fp8_off": False, "lora_none": None, "log_all": True}
+    (line,) = _unread(list(values), values, "0.16.1")
+    assert line == (
+        "not read by Megatron-Core 0.16.1: moe_0, moe_1, moe_2, moe_3, moe_4, moe_5, moe_6, moe_7 and 2 more"
+    )
+    assert _unread(["fp8_off"], values, "0.16.1") == []
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.0, True), (600.0, False)])
+def test_what_time_did_not_allow_for_is_said(found, seconds, said):
+    settings = {**WHOLE, "num_layers": 2, "seq_length": 1024, "vocab_size": 1024, "add_bias_linear": False}
+    settings.update(qk_layernorm=True, num_moe_experts=8, moe_ffn_hidden_size=512, moe_router_topk=2)
+    settings.update(moe_grouped_gemm=True, moe_token_dispatcher_type="alltoall", create_attention_mask=False)
+    done = predict(AdviseSite("a:1", settings), AdviseOptions(mcore="0.16.1", te="2.10.0", seconds=seconds))
+    sets = [one for one in done.choices if len(one.settings.get("recompute_modules") or ()) > 1]
+    assert any("not measured, since the time was up" in note for note in done.notes) is said
+    assert bool(sets) is not said
 
 
 ROLL = """\

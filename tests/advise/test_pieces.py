@@ -78,5 +78,15 @@ def test_a_module_whose_output_is_discarded_leaves_nothing_behind(estimator, mea
         assert kept[0] - kept[1] == pytest.approx(spared[name], rel=0.01)
 
 
+def test_a_capacity_of_experts_is_counted(estimator):
+    """Twice the balanced share drops no token, and pads none: what is kept is what is kept without it."""
+    config = {**MIXED, "moe_layer_freq": [1, 1, 1, 1], "moe_permute_fusion": True}
+    (plain,), (capped,) = (
+        estimator({**config, **given}).estimate({})
+        for given in ({}, {"moe_expert_capacity_factor": 2.0, "moe_router_load_balancing_type": "aux_loss"})
+    )
+    assert capped.activations == pytest.approx(plain.activations, rel=0.02)
+
+
 def _start(segments, name):
     return next(segment[1] for segment in segments if segment[0] == name)

@@ -101,3 +101,14 @@ def test_a_pipe_in_the_place_of_a_checkouts_file_is_passed_over(tmp_path):
 )
 def test_bounds(version, bounds, expected):
     assert satisfies(version, bounds) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("self.fuse_unscale = True", True), ("unscaled = 1", False), (None, False)]
+)
+def test_whether_adam_updates_bf16_averages_as_they_are(tmp_path, text, expected):
+    path = tmp_path / "transformer_engine" / "pytorch" / "optimizers" / "fused_adam.py"
+    if text:
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    assert places.fuses_unscale(str(tmp_path)) is expected

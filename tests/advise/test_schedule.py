@@ -3,13 +3,13 @@
 import pytest
 
 from recompute_lint.smoke.advise.layout import parse_layout, stages
-from recompute_lint.smoke.advise.recipe import recipe_of
+from recompute_lint.smoke.advise.recipe import fewest_ranks, recipe_of
 from recompute_lint.smoke.advise.schedule import order
 from recompute_lint.smoke.advise.stage import Deferred, Run, peak_of
 from recompute_lint.smoke.advise.state import Elements, Training, state, step_of
 from recompute_lint.sources.errors import UsageError
 
-from .conftest import LLAMA
+from .conftest import LLAMA, MIXED
 
 
 def layers(settings):
@@ -114,7 +114,28 @@ def test_state_of_muon(given, expected):
 
 def test_state_of_precision_aware_moments():
     given = {**LLAMA, "use_precision_aware_optimizer": True, "exp_avg_dtype": "bf16", "exp_avg_sq_dtype": "bf16"}
-    assert recipe_of({**given, "grad_reduce_in_fp32": False}).training == Training(True, False, True, 1, 1, 2, 4)
+    training = recipe_of({**given, "grad_reduce_in_fp32": False}).training
+    assert training == Training(True, False, True, 1, 1, 2, 4, copied=8)
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "fuses", "copied"),
+    [
+        (("bf16", "bf16"), False, 8),
+        (("torch.bfloat16", "torch.bfloat16"), True, 0),
+        (("bf16", "fp32"), True, 4),
+        (("fp16", "fp16"), True, 8),
+        (("fp8", "fp16"), True, 8),
+        (("fp32", None), False, 0),
+    ],
+)
+def test_a_step_copies_averages_that_are_kept_in_fewer_bits(dtypes, fuses, copied):
+    names = ("exp_avg_dtype", "exp_avg_sq_dtype")
+    given = {**LLAMA, "use_precision_aware_optimizer": True, **dict(zip(names, dtypes, strict=True))}
+    training = recipe_of({**given, "world_size": 4}, fuses_unscale=fuses).training
+    assert training.copied == copied
+    # Experts are updated after the rest, when the copies of those are gone.
+    assert step_of(Elements(400, 1000), training) == copied * 1000 // 4
 
 
 def test_names_of_megatron_lm_reach_the_model():
@@ -122,6 +143,25 @@ def test_names_of_megatron_lm_reach_the_model():
     assert settings["gated_linear_unit"] is True
     assert settings["activation_func"] == "silu"
     assert settings["add_bias_linear"] is False
+
+
+@pytest.mark.parametrize(
+    ("given", "fused"),
+    [
+        ({"bias_swiglu_fusion": False, "bias_gelu_fusion": True}, False),
+        ({"bias_swiglu_fusion": True, "bias_gelu_fusion": False}, True),
+        ({"swiglu": False, "bias_swiglu_fusion": False, "bias_gelu_fusion": True, "add_bias_linear": True}, True),
+        ({"no_bias_swiglu_fusion": True}, False),
+    ],
+)
+def test_a_fusion_by_the_name_that_the_parser_gives_it(given, fused):
+    own = {name: value for name, value in LLAMA.items() if name != "disable_bias_linear"}
+    assert recipe_of({**own, "add_bias_linear": False, **given}).settings["bias_activation_fusion"] is fused
+
+
+def test_a_mask_by_the_name_that_the_parser_gives_it():
+    own = {name: value for name, value in LLAMA.items() if not name.startswith("no_create")}
+    assert recipe_of({**own, "create_attention_mask_in_dataloader": False}).run["create_attention_mask"] is False
 
 
 def test_swiglu_without_a_width_takes_two_thirds():
@@ -165,3 +205,33 @@ def test_numbers_that_yaml_reads_as_text():
 def test_layers_of_mamba_are_refused():
     with pytest.raises(UsageError, match="layers of Mamba"):
         recipe_of({**LLAMA, "hybrid_layer_pattern": "M-M*"})
+
+
+@pytest.mark.parametrize(
+    ("given", "ranks"),
+    [
+        ({}, 1),
+        ({"tensor_model_parallel_size": 4, "pipeline_model_parallel_size": 2}, 8),
+        ({"expert_model_parallel_size": 16}, 1),
+        ({"num_moe_experts": 64, "expert_model_parallel_size": 16}, 16),
+        ({"num_moe_experts": 64, "expert_model_parallel_size": 4, "tensor_model_parallel_size": 4}, 16),
+        (
+            {
+                "num_moe_experts": 64,
+                "expert_model_parallel_size": 4,
+                "tensor_model_parallel_size": 8,
+                "expert_tensor_parallel_size": 1,
+            },
+            8,
+        ),
+    ],
+)
+def test_as_many_ranks_as_parallelism_takes(given, ranks):
+    assert fewest_ranks(given) == ranks
+
+
+def test_experts_that_do_not_divide_the_ranks_are_an_error():
+    given = {**MIXED, "tensor_model_parallel_size": 4, "expert_model_parallel_size": 4, "world_size": 8}
+    with pytest.raises(UsageError, match=r"world_size 8 is not a multiple of .* 16 \(expert_tensor.* is 4\)"):
+        recipe_of(given)
+    assert recipe_of({**given, "expert_tensor_parallel_size": 1}).training.expert == 2

@@ -47,6 +47,27 @@ def test_a_test_says_what_its_entry_leaves_out(checkout):
     assert "swiglu" not in advise_accuracy.config_of(entry())
 
 
+@pytest.mark.parametrize(
+    ("test", "hardware", "software", "date", "expected"),
+    [
+        ("gpt/gpt3_mcore_te_tp2_pp2", "DGX A100", "environment dev", "2025-10-21", (":4096:8", None)),
+        ("gpt/gpt3_mcore_te_tp2_pp2_cp2", "DGX A100", "environment dev", "2026-08-19", (None, None)),
+        ("gpt/gpt3_weekly_mcore_tp4_cp2_overlap", "DGX H100", "environment dev", "2026-08-19", (":4096:8", None)),
+        ("moe/gpt3_mcore_te_tp2_pp2_ep4_etp1_fp8", "DGX H100", "environment dev", "2026-08-19", (None, None)),
+        ("gpt/gpt3_mcore_te_tp2_pp2", "DGX A100", "environment lts", "2025-10-21", (":4096:8", "unfused")),
+        ("gpt/gpt3_mcore_te_tp2_pp2", "DGX A100", "environment lts", "2026-01-16", (":4096:8", None)),
+        ("gpt/gpt3_mcore_te_tp2_cp2_nondeterministic", "DGX A100", "environment lts", "2025-10-21", (None, None)),
+        ("gpt/gpt3_mcore_te_tp2_pp2", "DGX H100", "environment lts", "2025-10-21", (":4096:8", None)),
+    ],
+)
+def test_what_the_environment_of_a_functional_test_decides(test, hardware, software, date, expected):
+    source = f"NVIDIA/Megatron-LM@d98e8a64 tests/functional_tests/test_cases/{test}/golden_values.json"
+    found = advise_accuracy.config_of(
+        {**entry(), "source": source, "hardware": hardware, "software": f"container {software}", "date": date}
+    )
+    assert (found.get("cublas_workspace_config"), found.get("attention_backend")) == expected
+
+
 def test_figures_that_are_no_peak_are_left_out():
     kinds = ["max reserved", "device memory used", "allocated_bytes.all.current", "memory saved (difference)"]
     figures = [{"what": kind, "value_bytes": 900} for kind in kinds]

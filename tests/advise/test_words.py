@@ -112,6 +112,14 @@ OPTS="
     --hidden-size 64
 "
 """
+SWIFT_SCRIPT = """\
+megatron sft \\
+    --model Qwen/Qwen3-30B-A3B-Instruct-2507 \\
+    --recompute_granularity full \\
+    --recompute_method uniform \\
+    --recompute_num_layers 1 \\
+    --max_length 8192
+"""
 PATH = "actor_rollout_ref.actor.megatron.override_transformer_config"
 VERL = f"""\
 python3 -m verl.trainer.main_ppo --config-name='ppo_megatron_trainer.yaml' \\
@@ -176,8 +184,17 @@ python3 -m verl.trainer.main_ppo --config-name='ppo_megatron_trainer.yaml' \\
             BRIDGE.split("cfg.model")[0]
             + 'cfg.model.recompute_granularity = "selective"\ncfg.model.recompute_modules = ["mlp"]\n',
         ),
+        (
+            "sft.sh",
+            SWIFT_SCRIPT,
+            selective("mlp", "moe_act"),
+            SWIFT_SCRIPT.replace(
+                "--recompute_granularity full \\\n    --recompute_method uniform \\\n    --recompute_num_layers 1 \\\n",
+                "--recompute_granularity selective \\\n    --recompute_modules mlp moe_act \\\n",
+            ),
+        ),
     ],
-    ids=["flags", "flags, none", "flags of a variable", "overrides", "assignments"],
+    ids=["flags", "flags, none", "flags of a variable", "overrides", "assignments", "flags with underscores"],
 )
 def test_a_change_to_what_is_no_yaml(tmp_path, name, text, choice, expected):
     assert rewritten(tmp_path, name, text, choice) == expected
@@ -208,7 +225,7 @@ def test_missing_sizes_are_asked_for_by_name(tmp_path, capsys, found):
     file.write_text(NEMO)
     assert main(["advise", str(file), "--isolated"]) == 2
     error = capsys.readouterr().err
-    assert "seq_length: policy.max_total_sequence_length in NeMo-RL" in error
+    assert "seq_length: policy.max_total_sequence_length\n" in error
     assert "hidden_size: the model's config.json has it" in error
 
 
