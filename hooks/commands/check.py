@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=output.FORMATS,
         help=f"{', '.join(output.FORMATS)} (default: full)",
     )
-    report.add_argument("--output-file", metavar="FILE", help="write the report to FILE")
+    report.add_argument("--output-file", metavar="FILE", help="write the report to FILE; - is standard output")
     report.add_argument(
         "--evidence",
         metavar="FILE",
@@ -98,6 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(namespace: argparse.Namespace) -> int:
     """Lint, report, and return the exit code."""
     try:
+        _check_together(namespace)
         if namespace.watch:
             from .check_modes import watch
 
@@ -125,7 +126,7 @@ def run(namespace: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        return fail(UsageError(f"{error.filename}: cannot be written: {reason_of(error)}"))
+        return fail(_unwritten(error, namespace))
     source.tell()
     if not report.files and not (namespace.force_exclude or namespace.quiet or namespace.diff_base):
         write_error(f"recompute-lint: warning: no files to lint in {', '.join(source.paths)}")
@@ -147,16 +148,35 @@ def run(namespace: argparse.Namespace) -> int:
     text = _statistics(report, as_json) if namespace.statistics else form.render(report, color=_color(namespace))
     if not namespace.quiet and ((namespace.statistics and not as_json) or form.TEXT):
         text += visible(summary(report, count)) + "\n"
+    summary_file = os.environ.get(_SUMMARY) if namespace.output_format == "github" else None
     try:
         _write(text, namespace.output_file)
-        if namespace.output_format == "github" and os.environ.get(_SUMMARY):
-            _append(output.load("markdown").render(report, color=False), os.environ[_SUMMARY])
+        if summary_file:
+            _append(output.load("markdown").render(report, color=False), summary_file)
     except BrokenPipeError:
         raise
     except OSError as error:
-        file = namespace.output_file or os.environ.get(_SUMMARY)
-        return fail(UsageError(f"{file}: cannot be written: {reason_of(error)}"))
+        return fail(_unwritten(error, namespace))
     return _exit_code(report, namespace)
+
+
+def _unwritten(error: OSError, namespace: argparse.Namespace) -> UsageError:
+    file = error.filename or namespace.output_file or "standard output"
+    return UsageError(f"{file}: cannot be written: {reason_of(error)}")
+
+
+def _check_together(namespace: argparse.Namespace) -> None:
+    """Check that options which need another have it.
+
+    Raises:
+        UsageError: one does not.
+    """
+    if namespace.stdin_filename and "-" not in namespace.paths:
+        raise UsageError("--stdin-filename names standard input, which is read where a path is -")
+    if namespace.evidence and namespace.output_format not in ("markdown", "github"):
+        raise UsageError("--evidence is part of the report of --output-format markdown only")
+    if namespace.statistics and namespace.output_format not in (None, "full", "concise", "json"):
+        raise UsageError(f"--statistics is text or JSON, not {namespace.output_format}")
 
 
 #: The file that GitHub Actions shows beside a job.
@@ -171,8 +191,12 @@ def _append(text: str, path: str) -> None:
     content = text.encode("utf-8", "backslashreplace")
     if len(content) > _MOST_SUMMARY:
         content = content[: content.rindex(b"\n\n", 0, _MOST_SUMMARY)] + b"\n\nThe rest did not fit in here.\n"
-    with open(path, "ab") as stream:
-        stream.write(content + b"\n")
+    try:
+        with open(path, "ab") as stream:
+            stream.write(content + b"\n")
+    except OSError as error:
+        error.filename = path
+        raise
 
 
 def _evidence(paths: list[str]) -> str:
@@ -254,6 +278,11 @@ def _diff(source: Source, namespace: argparse.Namespace) -> int:
             rows.append(row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n")
     text = "".join(rows)
     _write(visible_lines(text) if is_terminal() and not namespace.output_file else text, namespace.output_file)
+    left_out = sum(one.fix is not None and not one.fix.safe for one in report.diagnostics)
+    if left_out and not (namespace.unsafe_fixes or namespace.quiet):
+        write_error(f"recompute-lint: left out: {counted(left_out, 'finding')} with an unsafe fix; see --unsafe-fixes")
+    elif report.diagnostics and not (results or namespace.quiet):
+        write_error(f"recompute-lint: nothing to change: {counted(len(report.diagnostics), 'finding')} without a fix")
     return 1 if results and not namespace.exit_zero else 0
 
 
@@ -280,7 +309,7 @@ def _color(namespace: argparse.Namespace) -> bool:
 
 
 def _write(text: str, path: str | None) -> None:
-    if path:
+    if path and path != "-":
         from ..replace import write as replace
 
         replace(path, text.encode("utf-8", "backslashreplace"))
