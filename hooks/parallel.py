@@ -10,11 +10,15 @@ import os
 import pickle
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from time import process_time
 from typing import Any, NamedTuple
 
 #: Items per chunk: enough that what neighbouring files share is mostly read once, and few enough that no process is
 #: left with all the work at the end.
 CHUNK = 25
+#: The items are worked out in so many rounds, each of which is a sample of all.
+_SAMPLES = 8
 #: The numbers of so many chunks fit into a pipe.
 _MOST_CHUNKS = 4096
 _NUMBER = 4
@@ -28,10 +32,10 @@ def processes() -> int:
     return min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
-def map_chunks(function: Callable[[list[Any]], Any], items: list[Any], count: int) -> list[Any]:
-    """What ``function`` makes of ``items``, a chunk of neighbours at a time; see :func:`map_in_order`."""
+def chunks(items: list[Any]) -> list[list[Any]]:
+    """``items``, cut into lists of neighbours; as many at most as :func:`map_in_order` takes."""
     size = max(CHUNK, -(-len(items) // _MOST_CHUNKS))
-    return map_in_order(function, [items[start : start + size] for start in range(0, len(items), size)], count)
+    return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 class _Worker(NamedTuple):
@@ -41,30 +45,52 @@ class _Worker(NamedTuple):
     results: int
 
 
-def map_in_order(function: Callable[[Any], Any], items: list[Any], count: int) -> list[Any]:
-    """``[function(item) for item in items]``, worked out by ``count`` forked processes.
+def map_in_order(function: Callable[[Any], Any], items: list[Any], count: int, alone: float = 0) -> list[Any]:
+    """``[function(item) for item in items]``, worked out by this process and others that are forked from it.
 
-    What a process does not hand in, because it was killed or ``function`` raised, is worked out here.
+    This one begins alone, with a sample of the items: what takes little time is not worth another process, and those
+    that are forked later have the modules and the files that the sample needed.
+
+    What a process does not hand in, because it was killed or ``function`` raised, is worked out here at last.
 
     Args:
         function: what it returns must be picklable.
         items: at most 4096.
-        count: how many processes.
+        count: how many processes, with this one.
+        alone: for how many seconds of processor time this process works before others are forked.
     """
+    left = [number for first in range(_SAMPLES) for number in range(first, len(items), _SAMPLES)]
+    found: dict[int, Any] = {}
+    end = process_time() + alone
+    with suppress(Exception):  # the first item that raises one is to raise it again below
+        while left and process_time() < end:
+            number = left.pop(0)
+            found[number] = function(items[number])
+    if left:
+        _share(function, items, left, count, found)
+    return [found[number] if number in found else function(item) for number, item in enumerate(items)]
+
+
+def _share(
+    function: Callable[[Any], Any], items: list[Any], left: list[int], count: int, found: dict[int, Any]
+) -> None:
+    """Put into ``found`` what ``function`` makes of the items whose numbers are ``left``."""
     numbers, end = os.pipe()
-    os.write(end, b"".join(number.to_bytes(_NUMBER, "big") for number in range(len(items))))
+    os.write(end, b"".join(number.to_bytes(_NUMBER, "big") for number in left))
     os.close(end)
     workers: list[_Worker] = []
-    for _ in range(count):
+    for _ in range(count - 1):
         try:
             workers.append(_start(function, items, numbers))
         except OSError:  # there is no room for one more
             break
-    os.close(numbers)
-    found: dict[int, Any] = {}
-    for worker in workers:
-        found.update(_results(worker))
-    return [found[number] if number in found else function(item) for number, item in enumerate(items)]
+    try:
+        with suppress(Exception):  # as above
+            _work(function, items, numbers, found)
+    finally:
+        os.close(numbers)
+        for worker in workers:
+            found.update(_results(worker))
 
 
 def _start(function: Callable[[Any], Any], items: list[Any], numbers: int) -> _Worker:
@@ -76,13 +102,18 @@ def _start(function: Callable[[Any], Any], items: list[Any], numbers: int) -> _W
     try:
         os.close(results)
         found: dict[int, Any] = {}
-        while number := os.read(numbers, _NUMBER):
-            index = int.from_bytes(number, "big")
-            found[index] = function(items[index])
+        _work(function, items, numbers, found)
         with os.fdopen(end, "wb") as stream:
             stream.write(pickle.dumps(found))
     finally:
         os._exit(0)  # nothing of what the parent does at its end is to be done here, nor is anything to be said
+
+
+def _work(function: Callable[[Any], Any], items: list[Any], numbers: int, found: dict[int, Any]) -> None:
+    """Put into ``found`` what ``function`` makes of one item after the other, until no number is left in the pipe."""
+    while number := os.read(numbers, _NUMBER):
+        index = int.from_bytes(number, "big")
+        found[index] = function(items[index])
 
 
 def _results(worker: _Worker) -> dict[int, Any]:

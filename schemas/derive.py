@@ -7,6 +7,7 @@ proof that schema and class agree.
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ def derive(root: Path | str | Tree, version: str | None = None) -> dict[str, Any
         they are not part of ``allOf``.
 
     Raises:
-        NotMegatron: the tree has no ``TransformerConfig`` (releases before 0.3.0 haven't).
+        NotMegatron: the tree has no ``TransformerConfig`` (releases before 0.3.0 do not).
     """
     logic.reset()
     tree = root if isinstance(root, Tree) else Tree(root)
@@ -99,8 +100,11 @@ def _branch(group: list[Raise], defaults: dict[str, Any], recompute: set[str]) -
     if any(condition == logic.FALSE for condition in conditions):
         return None
     names = sorted({name for condition in conditions for name in logic.fields_of(condition)})
-    if recompute.isdisjoint(names):
+    translated = all(map(logic.is_translated, conditions))
+    if recompute.isdisjoint(names if translated else frozenset().union(*map(logic.deciding, conditions))):
         return None
+    if not translated:
+        return {"line": found.node.lineno, "text": wording.condition_of(found) or ast.unparse(found.node)}
     stated = classify.traits(conditions, _named_modules(conditions, wording.condition_of(found)), defaults)
     branch: dict[str, Any] = {
         "x-rule": classify.rule(stated),
@@ -114,12 +118,12 @@ def _branch(group: list[Raise], defaults: dict[str, Any], recompute: set[str]) -
     if found.owner not in _COMMON_CLASSES:
         branch["x-class"] = found.owner
     required = sorted({item for condition in conditions for item in logic.requirements_of(condition)})
-    translated, requires = _settle(conditions, required)
-    if translated is None:
+    settled, requires = _settle(conditions, required)
+    if settled is None:
         return {"line": found.node.lineno, "text": branch["x-condition"]}
     if requires:
         branch["x-requires"] = requires
-    branch["not"] = pattern.schema(translated)
+    branch["not"] = pattern.schema(settled)
     return branch
 
 
@@ -128,10 +132,9 @@ def _settle(
 ) -> tuple[list[Condition] | None, dict[str, str]]:
     """A guard's conditions with its requirement taken as not met, and that requirement.
 
-    None for the conditions where something in them is opaque, or where they say more than "violated, unless the
-    requirement is met".
+    None for the conditions where they say more than "violated, unless the requirement is met".
     """
-    if len(required) > 1 or any(logic.opaque_of(condition) for condition in conditions):
+    if len(required) > 1:
         return None, {}
     for package, specifier in required:
         met = [logic.assume(condition, package, specifier, True) for condition in conditions]

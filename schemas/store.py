@@ -59,6 +59,14 @@ def newest_in(series: str) -> str | None:
     return next((release for release in reversed(releases()) if release.startswith(f"{match[1]}.")), None)
 
 
+def resolved(requested: str) -> str:
+    """The release that a request means: itself, that which it is a candidate of, or a series' newest.
+
+    What names no release that is known is given back as it is.
+    """
+    return released(requested) or newest_in(requested) or requested
+
+
 def load(version: str) -> Contract:
     """The contract of a release.
 

@@ -62,11 +62,24 @@ def apply_to_megatron() -> list[str]:
         new_state
     )
     lines.append("tensor_parallel.random._set_cuda_rng_state sets the CPU generator")
+    if hasattr(random, "_get_share_storage"):
+        random.__dict__["_get_share_storage"] = lambda: _refill
+        lines.append("tensor_parallel.random._get_share_storage copies, and needs no C++ compiler")
     # MCore logs an error when dropout moves the CPU generator inside "the CUDA state"; here it is meant to.
     logging.getLogger(random.__name__).setLevel(logging.CRITICAL)
     if not getattr(random, "HAVE_TE", False):
         lines.extend(bind_transformer_engine_names())
     return lines
+
+
+def _refill(target: Tensor, source: Tensor) -> None:
+    """Give an emptied tensor a recomputed one's bytes, as ``CheckpointWithoutOutput`` did by itself up to 0.16.
+
+    From 0.17 on both show the same memory, by C++ that torch compiles at the first call: half a minute, under a lock
+    that a build that was stopped leaves behind for good.
+    """
+    target.untyped_storage().resize_(source.untyped_storage().nbytes())
+    target.untyped_storage().copy_(source.untyped_storage())
 
 
 def provide_grouped_gemm() -> list[str]:

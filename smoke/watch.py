@@ -63,12 +63,16 @@ class Storages(TorchDispatchMode):
         super().__init__()
         self.peak = 0
         self.made: weakref.WeakSet[torch.UntypedStorage] = weakref.WeakSet()
+        #: Those that a collective was given.
+        self.sent: weakref.WeakSet[torch.UntypedStorage] = weakref.WeakSet()
         #: What each checkpoint that runs now makes; the last is the innermost.
         self.open: list[weakref.WeakSet[torch.UntypedStorage]] = []
         self._own = {tensor.untyped_storage().data_ptr() for tensor in own}
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
+        if func.namespace == "c10d":
+            self.sent.update(tensor.untyped_storage() for tensor in _tensors((args, kwargs)))
         given = {tensor.untyped_storage().data_ptr() for tensor in _tensors((args, kwargs))} | self._own
         for value in _tensors(result):
             storage = value.untyped_storage()

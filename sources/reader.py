@@ -25,11 +25,15 @@ class Document:
     Args:
         path: what the file is called in spans.
         content: its bytes, or why there are none.
+        kind: what kind of file it is, where it is a piece of another.
+        depth: in how many pieces of files it stands.
     """
 
-    def __init__(self, path: str, content: bytes | Finding) -> None:
+    def __init__(self, path: str, content: bytes | Finding, kind: str = "", depth: int = 0) -> None:
         self.path = path
+        self.depth = depth
         self._content = content
+        self._kind = kind
 
     @property
     def content(self) -> bytes:
@@ -39,7 +43,7 @@ class Document:
     @property
     def kind(self) -> str:
         """What kind of file it is; see :func:`~recompute_lint.sources.files.kind_of`."""
-        return kind_of(self.path, self.content)
+        return self._kind or kind_of(self.path, self.content)
 
     @cached_property
     def _decoded(self) -> str | Finding:

@@ -92,6 +92,18 @@ def test_the_tests_of_a_line_outside_functions_are_those_of_the_file(known):
     assert known.of("a.py", PLACED, 1, 1) == ([], ["t/a.py::quick", "t/b.py::other", "t/a.py::slow"])
 
 
+def test_one_case_of_each_test_comes_before_the_second_of_any(known):
+    for name, seconds in {"t/a.py::cases[a]": 0.1, "t/a.py::cases[b]": 0.2, "t/b.py::other": 0.5}.items():
+        known.add("c.py", PLACED, {6: [name]})
+        known.seconds[name] = seconds
+    assert known.of("c.py", PLACED, 6, 6)[0] == ["t/a.py::cases[a]", "t/b.py::other", "t/a.py::cases[b]"]
+
+
+def test_those_of_a_constant_are_those_of_the_functions_that_read_it(known):
+    source = PLACED.replace(b"if value:", b"if value > LIMIT:")
+    assert known.of("a.py", source, 1, 1) == (["t/a.py::quick", "t/a.py::slow"], ["t/b.py::other"])
+
+
 def test_a_function_that_has_moved_is_found_again(known):
     assert known.of("a.py", b"# new\n\n" + PLACED, 9, 9) == (["t/a.py::slow"], ["t/a.py::quick"])
 

@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,6 +54,16 @@ def place_of(line: int, places: list[Place]) -> Place:
     return max(around, key=lambda place: place.first, default=Place(MODULE, 0, 0))
 
 
+def _lines_that_read(source: bytes, line: int) -> list[int]:
+    """The lines with a name that the statement at a line of a module sets."""
+    tree = ast.parse(source)
+    named = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    around = [node for node in tree.body if node.lineno <= line <= (node.end_lineno or 0)]
+    inside = {id(node) for statement in around for node in ast.walk(statement)}
+    names = {node.id for node in named if id(node) in inside and isinstance(node.ctx, ast.Store)}
+    return [node.lineno for node in named if node.id in names and isinstance(node.ctx, ast.Load)]
+
+
 class LineTests:
     """The tests of lines, as :func:`measure` wrote them."""
 
@@ -66,21 +76,33 @@ class LineTests:
         self._lines: dict[str, dict[str, dict[str, list[int]]]] = known.get("lines", {})
 
     def of(self, file: str, source: bytes, first: int, last: int) -> tuple[list[str], list[str]]:
-        """The tests to run for a change of some lines: those that execute them, and others; the quickest first.
+        """The tests to run for a change of some lines: those that execute them, and others.
 
-        The others are all tests of the function, for one may execute a line once it is changed; and those of the whole
-        file for a line outside functions, or of a function that runs before all tests.
+        The quickest case of every test function comes first, then the second of each, for the cases of one are alike.
+        A line outside functions counts as executed where a function runs that reads the name which it sets. The others
+        are all tests of the function, for one may execute a line once it is changed; and those of the whole file for a
+        line outside functions, or of a function that runs before all tests.
         """
-        place = place_of(last, functions(source))
+        places = functions(source)
+        place = place_of(last, places)
         known = self._lines.get(file, {})
         lines = known.get(place.function, {})
         exact = {test for line in range(first, last + 1) for test in lines.get(str(line - place.first), ())}
         tests = {test for of_line in lines.values() for test in of_line}
         if place.function == MODULE or not tests:
             tests = {test for of_function in known.values() for of_line in of_function.values() for test in of_line}
+        if place.function == MODULE:
+            readers = {place_of(line, places).function for line in _lines_that_read(source, first)} - {MODULE}
+            exact = {test for name in readers for of_line in known.get(name, {}).values() for test in of_line}
 
         def quickest_first(numbers: set[int]) -> list[str]:
-            return sorted((self._names[number] for number in numbers), key=lambda one: (self.seconds.get(one, 0), one))
+            cases: Counter[str] = Counter()
+            ranked = []
+            for name in sorted(map(self._names.__getitem__, numbers), key=lambda one: (self.seconds.get(one, 0), one)):
+                function = name.partition("[")[0]
+                cases[function] += 1
+                ranked.append((cases[function], self.seconds.get(name, 0), name))
+            return [name for _, _, name in sorted(ranked)]
 
         return quickest_first(exact), quickest_first(tests - exact)
 

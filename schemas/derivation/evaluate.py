@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, field
 
 from . import logic, operators, values
 from .logic import FALSE, TRUE, Condition
-from .source import Module, Tree
+from .scope import Frame, Scope, class_name
+from .source import Module
 from .values import (
     Cases,
     Choices,
@@ -18,7 +18,6 @@ from .values import (
     Item,
     Listing,
     Member,
-    Unknown,
     Untranslatable,
     Value,
     always,
@@ -28,38 +27,8 @@ _MIN_VERSION = re.compile(r"is_(\w+)_min_version")
 _PACKAGES = {"te": "transformer-engine"}
 
 
-@dataclass(slots=True)
-class Frame:
-    """A function being run: where it is defined, its variables, and what it returned under which condition.
-
-    ``entry`` is the length of the path on entering it.
-    """
-
-    module: Module
-    locals: dict[str, Cases]
-    functions: dict[str, ast.FunctionDef] = field(default_factory=dict)
-    entry: int = 0
-    returns: list[tuple[Condition, Cases]] = field(default_factory=list)
-
-
-class Evaluator:
-    """Evaluates expressions in the state that the statements so far have made.
-
-    Args:
-        tree: the source tree, to look names up in.
-        declared: the fields that the configuration class declares, with the JSON types that each may have.
-    """
-
-    def __init__(self, tree: Tree, declared: dict[str, frozenset[str]]) -> None:
-        self.tree = tree
-        self.declared = declared
-        self.fields: dict[str, Cases] = {}
-        self.frames: list[Frame] = []
-
-    @property
-    def frame(self) -> Frame:
-        """The function being run."""
-        return self.frames[-1]
+class Evaluator(Scope):
+    """Evaluates expressions in the state that the statements so far have made."""
 
     def condition(self, node: ast.expr) -> Condition:
         """When an expression is true; a part that can't be translated stands in it as an opaque test."""
@@ -78,7 +47,7 @@ class Evaluator:
         try:
             return self._test(node)
         except values.NOT_FOLLOWED:
-            return logic.opaque(_text(node))
+            return logic.opaque(_text(node), self.fields_behind(node))
 
     def value(self, node: ast.expr) -> Cases:
         """What an expression evaluates to.
@@ -123,7 +92,10 @@ class Evaluator:
             case ast.Subscript(value=base, slice=index):
                 return self._subscript(base, index)
             case ast.ListComp(generators=[generator], elt=element) | ast.SetComp(generators=[generator], elt=element):
-                return self._comprehension(generator, element)
+                return self.filtered(generator, element) if generator.ifs else self._comprehension(generator, element)
+            case ast.NamedExpr(target=ast.Name(id=name), value=named):
+                self.frame.locals[name] = self.value(named)
+                return self.frame.locals[name]
         raise Untranslatable(_text(node))
 
     def constant(self, node: ast.expr) -> object:
@@ -141,14 +113,9 @@ class Evaluator:
         """What a function of the tree returns; :class:`~.execute.Executor` runs it."""
         raise Untranslatable(function.name)
 
-    def function(self, node: ast.expr) -> tuple[Module, ast.FunctionDef] | None:
-        """The function of the tree that a called name stands for."""
-        if not isinstance(node, ast.Name):
-            return None
-        if node.id in self.frame.functions:
-            return self.frame.module, self.frame.functions[node.id]
-        found = self.tree.resolve(self.frame.module, node.id)
-        return found if found and isinstance(found[1], ast.FunctionDef) else None  # type: ignore[return-value]
+    def filtered(self, loop: ast.comprehension, element: ast.expr) -> Cases:
+        """The list that a comprehension with conditions makes; :class:`~.execute.Executor` runs it as a loop."""
+        raise Untranslatable(_text(element))
 
     def _test(self, node: ast.expr) -> Condition:
         match node:
@@ -157,7 +124,7 @@ class Evaluator:
                 pairs = zip(operands, ops, comparators, strict=False)
                 return logic.all_of(*(self._compare(a, op, b) for a, op, b in pairs))
             case ast.Call(func=ast.Name(id="isinstance"), args=[subject, kinds]):
-                names = [_class_name(kind) for kind in (kinds.elts if isinstance(kinds, ast.Tuple) else [kinds])]
+                names = [class_name(kind) for kind in (kinds.elts if isinstance(kinds, ast.Tuple) else [kinds])]
                 return self._over(subject, lambda value: values.is_instance(value, names))
             case ast.Call(func=ast.Name(id="all" | "any" as name), args=[ast.GeneratorExp() as generator]):
                 return self._quantified(generator, every=name == "all")
@@ -181,22 +148,27 @@ class Evaluator:
         return result
 
     def _quantified(self, generator: ast.GeneratorExp, every: bool) -> Condition:
-        """``all(isinstance(x, C) for x in xs)``, or all/any of a test over constants."""
+        """``all(isinstance(x, C) for x in xs)``, or any/all of a test: whether some item passes, or none fails."""
         loop = generator.generators[0]
-        if len(generator.generators) > 1 or loop.ifs or not isinstance(loop.target, ast.Name):
+        if len(generator.generators) > 1 or not isinstance(loop.target, ast.Name):
             raise Untranslatable(_text(generator))
         match generator.elt:
             case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), ast.Name(id=kind)]) if (
-                every and name == loop.target.id
+                every and name == loop.target.id and not loop.ifs
             ):
                 return self._over(loop.iter, lambda value: values.items_are(value, kind))
-        results = []
-        for condition, value in self.value(loop.iter):
-            if not isinstance(value, Const):
-                raise Untranslatable(_text(generator))
-            tests = [self._bound(loop.target.id, Const(item), generator.elt) for item in value.value]
-            results.append(logic.all_of(condition, logic.all_of(*tests) if every else logic.any_of(*tests)))
-        return logic.any_of(*results)
+        iterated = self.value(loop.iter)
+        if not loop.ifs and all(isinstance(value, Const) for _, value in iterated):
+            results = []
+            for condition, value in iterated:
+                items = value.value  # type: ignore[union-attr]
+                tests = [self._bound(loop.target.id, Const(item), generator.elt) for item in items]
+                results.append(logic.all_of(condition, logic.all_of(*tests) if every else logic.any_of(*tests)))
+            return logic.any_of(*results)
+        test = ast.UnaryOp(op=ast.Not(), operand=generator.elt) if every else generator.elt
+        kept = ast.comprehension(target=loop.target, iter=loop.iter, ifs=[*loop.ifs, test], is_async=0)
+        some = logic.any_of(*(logic.all_of(c, values.truth(v)) for c, v in self.filtered(kept, loop.target)))
+        return logic.negate(some) if every else some
 
     def _bound(self, name: str, value: Value, test: ast.expr) -> Condition:
         saved = dict(self.frame.locals)
@@ -245,34 +217,12 @@ class Evaluator:
                     raise Untranslatable(f"{_text(base)}.{attribute}")
         return values.merge(result)
 
-    def field(self, name: str) -> Cases:
-        """What a field of the configuration holds by now."""
-        return self.reachable(self.fields[name]) if name in self.fields else self.initial(name)
-
-    def reachable(self, cases: Cases) -> Cases:
-        """Those of a variable's cases that are possible where the statement being run is reached."""
-        return cases
-
-    def initial(self, name: str) -> Cases:
-        """What a field of the configuration holds before ``__post_init__``."""
-        if name not in self.declared:
-            return always(Unknown(f"self.{name}"))
-        return always(Listing(name, "items") if self.declared[name] >= {"array", "string"} else Field(name))
-
-    def enum(self, node: ast.expr) -> tuple[Module, ast.ClassDef] | None:
-        """The enum class that an expression names."""
-        found = self.tree.resolve(self.frame.module, node.id) if isinstance(node, ast.Name) else None
-        if found and isinstance(found[1], ast.ClassDef):
-            bases = [_class_name(base) for base in found[1].bases]
-            return found if any("Enum" in base for base in bases) else None  # type: ignore[return-value]
-        return None
-
     def _member(self, base: ast.expr, attribute: str) -> Member | None:
         found = self.enum(base)
         if found is None:
             return None
         node = found[1]
-        if any(_class_name(parent) in ("str", "StrEnum") for parent in node.bases):
+        if any(class_name(parent) in ("str", "StrEnum") for parent in node.bases):
             for statement in node.body:
                 match statement:
                     case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str() as text)):
@@ -286,24 +236,22 @@ class Evaluator:
             constants = [part[0][1].value for part in parts]  # type: ignore[union-attr]
             kind = {ast.Set: Choices, ast.List: list, ast.Tuple: tuple}[type(node)]
             return always(Const(kind(constants)))
-        if isinstance(node, ast.List) and len(parts) == 1:
-            return values.merge((c, Listing(v.name, "single")) for c, v in parts[0] if isinstance(v, Field))
-        if isinstance(node, ast.Tuple):
+        if isinstance(node, ast.List) and len(parts) == 1 and all(isinstance(v, Field) for _, v in parts[0]):
+            return values.merge((c, Listing(v.name, "single")) for c, v in parts[0])  # type: ignore[union-attr]
+        if not isinstance(node, ast.Set):
             return values.merge(operators.combinations(parts))
         raise Untranslatable(_text(node))
 
     def _call(self, node: ast.Call) -> Cases:
         match node:
             case ast.Call(func=ast.Name(id="set" | "list" | "tuple" | "frozenset" | "sorted" as name), args=args):
-                if not args:
-                    return always(Const(Choices() if "set" in name else []))
-                copied = self.value(args[0])
-                return tuple(
-                    (c, Const(Choices(v.value)) if "set" in name and isinstance(v, Const) else v) for c, v in copied
-                )
+                kind = {"tuple": tuple, "list": list, "sorted": sorted}.get(name, Choices)
+                copied = self.value(args[0]) if args else always(Const(()))
+                return tuple((c, Const(kind(v.value)) if isinstance(v, Const) else v) for c, v in copied)
             case ast.Call(func=ast.Name(id="len"), args=[argument]):
                 return values.merge((c, operators.length(v)) for c, v in self.value(argument))
-            case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(id="self"), ast.Constant(value=name), *default]):
+            case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(id="self"), named, *default]):
+                name = self.constant(named)
                 # pyrefly: ignore[bad-argument-type]
                 return self.value(default[0]) if default and name not in self.declared else self.field(name)
             case ast.Call(func=ast.Name(id="isinstance" | "all" | "any" | "bool")):
@@ -378,10 +326,6 @@ def _constant_of(value: Value) -> object:
     if isinstance(value, Const):
         return value.value
     raise Untranslatable(str(value))
-
-
-def _class_name(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _text(node: ast.AST) -> str:

@@ -14,12 +14,13 @@ import ast
 from dataclasses import dataclass
 
 from . import logic, values
-from .evaluate import Frame
 from .logic import FALSE, TRUE, Condition
-from .slicing import Slice, only_raises, slice_of, targets_of
+from .loops import items_of, only_collects
+from .scope import Frame
+from .slicing import Slice, inside, may_return, only_raises, slice_of, targets_of
 from .source import ConfigClass, Module, Tree
-from .store import State, Store
-from .values import Cases, Config, Const, Group, Item, Listing, Unknown, Untranslatable, always
+from .store import Store
+from .values import Cases, Config, Const, Item, Unknown, Untranslatable, always
 
 _DEEPEST_CALL = 8
 
@@ -112,7 +113,7 @@ class Executor(Store):
 
     def _method(self, owner: ConfigClass, function: ast.FunctionDef) -> None:
         self.owners.append(owner)
-        self._enter(Frame(owner.module, {"self": always(Config())}), function)
+        self._enter(Frame(owner.module, {"self": always(Config())}, sliced=True), function)
         self.owners.pop()
 
     def _enter(self, frame: Frame, function: ast.FunctionDef) -> Exits:
@@ -130,23 +131,62 @@ class Executor(Store):
         """Run a function of the tree with a call's arguments and give what it returns.
 
         Raises:
-            Untranslatable: an argument, or the function, can't be followed.
+            Untranslatable: the function can't be followed.
         """
         parameters = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
         names = [parameter.arg for parameter in parameters]
         arguments = {**dict(zip(names, node.args, strict=False)), **{k.arg: k.value for k in node.keywords if k.arg}}
-        passed = {name: self.value(argument) for name, argument in arguments.items()}
-        frame = Frame(module, passed)
-        defaults = zip(reversed(names), reversed(function.args.defaults), strict=False)
+        passed = {name: self._argument(argument) for name, argument in arguments.items()}
+        if self.frame.functions.get(function.name) is function:
+            passed = {**self.frame.locals, **passed}
+        frame = Frame(module, passed, sliced=names[:1] == ["self"])
+        positional = names[: len(names) - len(function.args.kwonlyargs)]
+        defaults = [
+            *zip(reversed(positional), reversed(function.args.defaults), strict=False),
+            *zip(names[len(positional) :], function.args.kw_defaults, strict=True),
+        ]
         self.frames.append(frame)
         try:
             for name, default in defaults:
-                passed.setdefault(name, self.value(default))
+                if default is not None:
+                    passed.setdefault(name, self.value(default))
         finally:
             self.frames.pop()
         exits = self._enter(frame, function)
         returned = [(logic.all_of(when, c), v) for when, cases in frame.returns for c, v in cases]
         return values.merge([*returned, (logic.negate(exits.function), Const(None))])
+
+    def _argument(self, node: ast.expr) -> Cases:
+        """What is passed to a function; what can't be followed is unknown there."""
+        try:
+            return self.value(node)
+        except values.NOT_FOLLOWED:
+            return always(self._unknown(node))
+
+    def filtered(self, loop: ast.comprehension, element: ast.expr) -> Cases:
+        """What a loop over the comprehension's list collects that appends each element for which the conditions hold.
+
+        Raises:
+            Untranslatable: the list can't be followed.
+        """
+        kept = ast.Name(id="[]")
+        append = ast.Expr(value=ast.Call(func=ast.Attribute(value=kept, attr="append"), args=[element], keywords=[]))
+        test = ast.BoolOp(op=ast.And(), values=loop.ifs) if len(loop.ifs) > 1 else loop.ifs[0]
+        frame = Frame(
+            self.frame.module, dict(self.frame.locals), functions=self.frame.functions, entry=self.frame.entry
+        )
+        frame.locals[kept.id] = always(Const([]))
+        iterated = self.value(loop.iter)
+        self.frames.append(frame)
+        try:
+            self._loop(loop.target, iterated, [ast.If(test=test, body=[append], orelse=[])])
+        finally:
+            self.frames.pop()
+        return frame.locals[kept.id]
+
+    def _unknown(self, node: ast.AST) -> Unknown:
+        """What stands for the value of an expression, or of the variables that a statement sets."""
+        return Unknown(ast.unparse(node).split("\n")[0].replace("self.", ""), self.fields_behind(node))
 
     def reachable(self, cases: Cases) -> Cases:
         """Those of a variable's cases that the path so far doesn't exclude."""
@@ -166,7 +206,7 @@ class Executor(Store):
             exits = self._statement(statement)
             if exits.any == FALSE:
                 continue
-            if exits.any == TRUE or index + 1 == len(body):
+            if exits.any == TRUE:
                 return exits
             stay = logic.negate(exits.any)
             rest = self._under([Step(stay)], body[index + 1 :])
@@ -175,7 +215,7 @@ class Executor(Store):
 
     def _is_needed(self, statement: ast.stmt) -> bool:
         """Whether to run a statement: of a method those that matter, of a helper all but guards on other fields."""
-        if "self" not in self.frame.locals:
+        if not self.frame.sliced:
             return not only_raises(statement) or self._gets_recompute()
         if id(statement) in self.slice.needed:
             return True
@@ -191,21 +231,33 @@ class Executor(Store):
         return False
 
     def _takes_config(self, call: ast.Call) -> bool:
-        """Whether a call runs code of the tree on the configuration: a method of it, or a function that gets it."""
+        """Whether a call runs code of the tree on the configuration: a method of it, or a function that gets some."""
         if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
             return call.func.value.id == "self" and self.config.method(call.func.attr) is not None
-        return (
-            any(isinstance(a, ast.Name) and a.id == "self" for a in call.args) and self.function(call.func) is not None
-        )
+        found = self.function(call.func)
+        if found is None:
+            return False
+        return found[1] in self.frame.functions.values() or not self.seeds.isdisjoint(self.fields_behind(call))
 
     def _statement(self, statement: ast.stmt) -> Exits:
         logic.spend()
         try:
             return self._execute(statement)
         except values.NOT_FOLLOWED:
-            for name in targets_of(statement):
-                self.store(name, always(Unknown(ast.unparse(statement).split("\n")[0].replace("self.", ""))))
-            return _RUNS_THROUGH
+            return self._pass_over(statement)
+
+    def _pass_over(self, statement: ast.stmt) -> Exits:
+        """Leave a statement that can't be followed: what it sets, and whether it raises or returns, is unknown."""
+        unknown = self._unknown(statement)
+        for name in targets_of(statement):
+            self.store(name, always(unknown))
+        condition = values.truth(unknown)
+        self.path.append(Step(condition))
+        for part in inside(statement):
+            if isinstance(part, (ast.Raise, ast.Assert)):
+                self._record(part)
+        self.path.pop()
+        return Exits(condition, condition) if may_return(statement) else _RUNS_THROUGH
 
     def _execute(self, statement: ast.stmt) -> Exits:
         match statement:
@@ -218,18 +270,20 @@ class Executor(Store):
                 self.path += steps
                 self._record(statement)
                 del self.path[-len(steps) :]
-            case ast.Assign(targets=[target], value=value):
-                self.assign(target, self.value(value))
+            case ast.Assign(targets=targets, value=value):
+                assigned = self.value(value)
+                for target in targets:
+                    self.assign(target, assigned)
             case ast.AnnAssign(target=target, value=value) if value is not None:
                 self.assign(target, self.value(value))
             case ast.AugAssign(target=target, op=op, value=value):
                 self.assign(target, self.value(ast.BinOp(left=_as_read(target), op=op, right=value)))
-            case ast.For(target=target, iter=iterated, body=body):
+            case ast.For(target=target, iter=iterated, body=body, orelse=[]) if not _breaks(body):
                 return self._loop(target, self.value(iterated), body)
             case ast.With(body=body):
                 return self._block(body)
-            case ast.Try(body=body, orelse=orelse, finalbody=finalbody):
-                return self._block([*body, *orelse, *finalbody])
+            case ast.Try(body=body, handlers=[], finalbody=finalbody):
+                return self._block([*body, *finalbody])
             case ast.Return(value=value):
                 when = logic.all_of(*(step.condition for step in self.path[self.frame.entry :]))
                 self.frame.returns.append((when, always(Const(None)) if value is None else self.value(value)))
@@ -238,7 +292,9 @@ class Executor(Store):
                 return Exits(TRUE, FALSE)
             case ast.Expr(value=ast.Call() as call):
                 self._effect(call)
-            case ast.While() | ast.Break() | ast.Delete():
+            case ast.Expr() | ast.Pass() | ast.FunctionDef() | ast.Import() | ast.ImportFrom():
+                pass
+            case _:
                 raise Untranslatable(ast.unparse(statement))
         return _RUNS_THROUGH
 
@@ -317,7 +373,7 @@ class Executor(Store):
     def _loop(self, target: ast.expr, iterated: Cases, body: list[ast.stmt]) -> Exits:
         left = FALSE
         for condition, value in iterated:
-            for holds, item in self._items(value, target, body):
+            for holds, item in items_of(value, lambda: self._compared(target, body)):
                 stay = logic.all_of(condition, holds, logic.negate(left))
                 if stay == FALSE:
                     continue
@@ -327,44 +383,13 @@ class Executor(Store):
                 exits = self._block(body)
                 self.path.pop()
                 after = self.snapshot()
-                if isinstance(item, Item) and self._only_collects(item, before, after):
+                if isinstance(item, Item) and only_collects(item, before, after):
                     # A list without such an item gets none of them: no need to tell the two cases apart.
                     self.join(condition, after, logic.negate(condition), before)
                 else:
                     self.join(stay, after, logic.negate(stay), before)
                 left = logic.any_of(left, logic.all_of(stay, exits.function))
         return Exits(left, left)
-
-    def _only_collects(self, item: Item, before: State, after: State) -> bool:
-        """Whether a loop's body did nothing to variables for the items meant but append them to lists."""
-        changed = [
-            value
-            for old, new in zip(before, after, strict=True)
-            for name, cases in new.items()
-            if old.get(name) is not cases
-            for _, value in cases
-            if value != item
-        ]
-        return all(isinstance(value, Listing) and value.without == item.of.without for value in changed)
-
-    def _items(
-        self, value: values.Value, target: ast.expr, body: list[ast.stmt]
-    ) -> list[tuple[Condition, values.Value]]:
-        """The items to run a loop for, each with the condition that there is such an item.
-
-        Of a list that depends on the configuration: each constant that the loop compares its items to, and one item
-        that stands for all others.
-        """
-        if isinstance(value, Const):
-            return [(TRUE, Const(item)) for item in value.value]
-        if isinstance(value, Group):
-            return [(TRUE, part) for part in value.parts]
-        source = values.listing(value)
-        known = [item for item in self._compared(target, body) if item not in source.without]
-        rest = Listing(source.field, source.via, source.without | set(known), (), source.members)
-        extra = [Const(item) for item in source.plus if item not in known]
-        singled = [(values.has(source, item), Const(item)) for item in known]
-        return [*singled, (values.outside(rest, ()), Item(rest)), *((TRUE, item) for item in extra)]
 
     def _compared(self, target: ast.expr, body: list[ast.stmt]) -> list[str]:
         """The strings that a loop's body compares its variable to."""
@@ -383,6 +408,10 @@ class Executor(Store):
     def _strings(self, container: ast.expr) -> list[str]:
         constants = self.constant(container)
         return [item for item in constants if isinstance(item, str)]  # type: ignore[attr-defined]
+
+
+def _breaks(body: list[ast.stmt]) -> bool:
+    return any(isinstance(part, ast.Break) for statement in body for part in inside(statement))
 
 
 def _is_super_call(call: ast.Call) -> bool:

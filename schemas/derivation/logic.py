@@ -109,9 +109,9 @@ def requirement(package: str, specifier: str) -> Condition:
     return passes(f"{_REQUIREMENT}{package} {specifier}", "true", None)
 
 
-def opaque(text: str) -> Condition:
-    """A condition that could not be translated, in the words of the source."""
-    return passes(_OPAQUE + text, "true", None)
+def opaque(text: str, fields: Iterable[str] = ()) -> Condition:
+    """A condition that could not be translated, in the words of the source, with the fields that decide it."""
+    return passes(f"{_OPAQUE}{' '.join(sorted(fields))}{_OPAQUE}{text}", "true", None)
 
 
 def relation(left: str, right: str, test: str, argument: Any) -> Condition:
@@ -185,7 +185,7 @@ def literals_of(condition: Condition) -> Iterator[tuple[str, Constraint]]:
 
 
 def fields_of(condition: Condition) -> list[str]:
-    """The fields that a condition looks at, sorted; without requirements and untranslated tests."""
+    """The fields that a condition looks at, sorted; without requirements and those of untranslated tests."""
     names = {part for name in _names(condition) for part in related(name) or (name,)}
     return sorted(name for name in names if name[0] not in (_REQUIREMENT, _OPAQUE))
 
@@ -202,9 +202,20 @@ def requirements_of(condition: Condition) -> list[tuple[str, str]]:
     return [tuple(name[1:].split(" ", 1)) for name in names]  # type: ignore[misc]
 
 
-def opaque_of(condition: Condition) -> list[str]:
-    """The tests in a condition that could not be translated."""
-    return sorted(name[1:] for name in _names(condition) if name[0] == _OPAQUE)
+def is_translated(condition: Condition) -> bool:
+    """Whether no test in a condition is opaque."""
+    return all(name[0] != _OPAQUE for name in _names(condition))
+
+
+def deciding(condition: Condition) -> frozenset[str]:
+    """The fields that may decide a condition: those that it tests, also in tests that could not be translated."""
+    found: set[str] = set()
+    for name in {_tables.propositions[number][0] for number in _support(condition)}:
+        if name[0] == _OPAQUE:
+            found.update(name[1:].partition(_OPAQUE)[0].split())
+        elif name[0] != _REQUIREMENT:
+            found.update(related(name) or (name,))
+    return frozenset(found)
 
 
 def _names(condition: Condition) -> set[str]:

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 _MUTATORS = frozenset({"append", "extend", "insert", "remove", "add", "update", "discard", "pop", "clear"})
 
-#: Stands for a variable whose name is computed (``setattr(self, name, value)``).
+#: Stands for fields whose names are computed (``setattr(self, name, value)``), or that other code reads from ``self``.
 ANY = "*"
 
 
@@ -31,8 +31,11 @@ class Effect:
 
     @property
     def is_guard(self) -> bool:
-        """Whether the statement may raise."""
-        return isinstance(self.node, (ast.Raise, ast.Assert))
+        """Whether the statement may raise: by itself, or in a function that it calls for no result."""
+        match self.node:
+            case ast.Raise() | ast.Assert() | ast.Expr(value=ast.Call(func=ast.Name())):
+                return True
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +51,11 @@ def slice_of(functions: list[ast.FunctionDef], seeds: set[str]) -> Slice:
     """The part of some functions that matters to their guards on some variables.
 
     Args:
-        functions: every function that is run on the configuration, nested ones included by their parents.
+        functions: every method that is run on the configuration.
         seeds: the variables, fields written ``self.name``.
     """
     effects = [effect for function in functions for effect in _effects(function.body, frozenset())]
-    dependent = _closure(seeds, ((effect.reads, effect.targets) for effect in effects if not effect.is_guard))
+    dependent = _closure(seeds | {ANY}, ((effect.reads, effect.targets) for effect in effects if not effect.is_guard))
     guards = [effect for effect in effects if effect.is_guard and effect.reads & dependent]
     wanted = {name for guard in guards for name in guard.reads}
     wanted |= {name for effect in effects if ANY in effect.targets for name in effect.reads}
@@ -68,6 +71,19 @@ def slice_of(functions: list[ast.FunctionDef], seeds: set[str]) -> Slice:
 def targets_of(statement: ast.stmt) -> set[str]:
     """The variables that a statement and those inside it set."""
     return {name for effect in _effects([statement], frozenset()) for name in effect.targets}
+
+
+def inside(statement: ast.AST) -> Iterator[ast.AST]:
+    """A statement and all that it holds, but for the bodies of functions that it defines."""
+    yield statement
+    if not isinstance(statement, (ast.FunctionDef, ast.Lambda)):
+        for part in ast.iter_child_nodes(statement):
+            yield from inside(part)
+
+
+def may_return(statement: ast.stmt) -> bool:
+    """Whether a statement may leave the function that it is in."""
+    return any(isinstance(part, ast.Return) for part in inside(statement))
 
 
 @lru_cache(maxsize=4096)
@@ -93,22 +109,40 @@ def _closure(start: set[str], edges: Iterator[tuple[frozenset[str], frozenset[st
 def _effects(body: list[ast.stmt], outer: frozenset[str]) -> Iterator[Effect]:
     """The effects of statements, ``outer`` being what decides whether they run."""
     for statement in body:
-        match statement:
-            case ast.If(test=test) | ast.While(test=test):
-                inner = outer | _reads(test)
-                yield from _effects([*statement.body, *statement.orelse], inner)
-                continue
-            case ast.For(target=target, iter=iterated):
-                inner = outer | _reads(iterated)
-                yield Effect(statement, frozenset(_names(target)), inner)
-                yield from _effects(statement.body, inner)
-                continue
-            case ast.With() | ast.Try():
-                for block in ("body", "handlers", "orelse", "finalbody"):
-                    for part in getattr(statement, block, []):
-                        yield from _effects(part.body if isinstance(part, ast.ExceptHandler) else [part], outer)
-                continue
-        yield Effect(statement, frozenset(_targets(statement)), outer | _reads(statement))
+        inner = outer | frozenset().union(*map(_reads, _headers(statement)))
+        if isinstance(statement, ast.For):
+            yield Effect(statement, frozenset(_names(statement.target)), inner)
+        blocks = list(_blocks(statement))
+        for block in blocks:
+            yield from _effects(block, inner)
+        if not blocks:
+            yield Effect(statement, frozenset(_targets(statement)), outer | _reads(statement))
+        if may_return(statement):
+            outer |= _reads(statement)
+
+
+def _headers(statement: ast.stmt) -> list[ast.expr]:
+    """The expressions that decide whether the blocks of a statement run."""
+    match statement:
+        case ast.If(test=test) | ast.While(test=test):
+            return [test]
+        case ast.For(iter=iterated):
+            return [iterated]
+        case ast.Match(subject=subject, cases=cases):
+            return [subject, *(case.guard for case in cases if case.guard)]
+    return []
+
+
+def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks of a compound statement; none of a definition, whose body runs elsewhere."""
+    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+        return
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(statement, name, [])
+        if block:
+            yield block
+    for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        yield part.body
 
 
 def _targets(statement: ast.stmt) -> set[str]:
@@ -121,6 +155,8 @@ def _targets(statement: ast.stmt) -> set[str]:
             return set(_names(owner))
         case ast.Expr(value=ast.Call(func=ast.Name(id="setattr"))):
             return {ANY}
+        case ast.FunctionDef(name=name):
+            return {name}
     return set()
 
 
@@ -140,7 +176,7 @@ def _names(node: ast.expr) -> Iterator[str]:
 
 
 def _reads(node: ast.AST) -> frozenset[str]:
-    """The variables that an expression or simple statement reads (and, harmlessly, those that it sets).
+    """The variables that an expression or statement reads (and, harmlessly, those that it sets).
 
     A message is no part of what decides whether a guard raises.
     """
@@ -149,14 +185,22 @@ def _reads(node: ast.AST) -> frozenset[str]:
     if isinstance(node, ast.Assert):
         node = node.test
     found = set()
+    named: set[ast.AST] = set()  # where ``self`` stands only for a field that is named
     for part in ast.walk(node):
         match part:
-            case ast.Attribute(value=ast.Name(id="self"), attr=name):
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"))):
+                found.add(ANY)
+            case ast.Attribute(value=ast.Name(id="self") as owner, attr=name):
+                named.add(owner)
                 found.add(f"self.{name}")
-            case ast.Name(id=name) if name != "self":
-                found.add(name)
-            case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(id="self"), ast.Constant(value=name), *_]):
+            case ast.Call(
+                func=ast.Name(id="getattr" | "hasattr"),
+                args=[ast.Name(id="self") as owner, ast.Constant(value=name), *_],
+            ):
+                named.add(owner)
                 found.add(f"self.{name}")
+            case ast.Name(id=name) if part not in named:
+                found.add(name if name != "self" else ANY)
     return frozenset(found)
 
 
@@ -165,14 +209,13 @@ def _mark(body: list[ast.stmt], chosen: set[int], needed: set[int]) -> bool:
     any_needed = False
     for statement in body:
         inner = False
-        if isinstance(statement, (ast.If, ast.With, ast.Try)):
-            for block in ("body", "handlers", "orelse", "finalbody"):
-                for part in getattr(statement, block, []):
-                    inner |= _mark(part.body if isinstance(part, ast.ExceptHandler) else [part], chosen, needed)
-        elif isinstance(statement, (ast.For, ast.While)):
-            inner = any(id(part) in chosen for part in ast.walk(statement))
+        if isinstance(statement, (ast.For, ast.While)):
+            inner = any(id(part) in chosen for part in ast.walk(statement)) or may_return(statement)
             if inner:
                 needed.update(id(part) for part in ast.walk(statement))
+        else:
+            for block in _blocks(statement):
+                inner |= _mark(block, chosen, needed)
         if inner or id(statement) in chosen or isinstance(statement, ast.Return):
             needed.add(id(statement))
             any_needed = True

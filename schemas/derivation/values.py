@@ -115,9 +115,10 @@ class Config:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A value that could not be followed, in the words of the source."""
+    """A value that could not be followed, in the words of the source, with the fields that decide it."""
 
     text: str
+    fields: frozenset[str] = frozenset()
 
 
 Value: TypeAlias = "Const | Field | Listing | Item | Picked | Length | Division | Group | Config | Unknown"
@@ -166,6 +167,8 @@ def _original(value: Any) -> Value:
 def fields_of(value: Value) -> set[str]:
     """The fields that a value is made from."""
     match value:
+        case Unknown(fields=fields):
+            return set(fields)
         case Field(name) | Listing(field=name):
             return {name}
         case Division(left, right):
@@ -198,8 +201,8 @@ def truth(value: Value) -> Condition:
             return TRUE
         case Item():
             raise Untranslatable("an item's truth")
-        case Unknown(text):
-            return logic.opaque(text)
+        case Unknown(text, fields):
+            return logic.opaque(text, fields)
     raise AssertionError(value)
 
 
@@ -264,15 +267,17 @@ def equals(value: Value, constant: Any) -> Condition:
                 return logic.negate(truth(of))
         case Division(left, right, remainder=True) if constant == 0:
             return logic.relation(left, right, "multiple", None)
-        case Group():
-            return FALSE
+        case Group(parts):
+            if not isinstance(constant, (list, tuple)) or len(constant) != len(parts):
+                return FALSE
+            return logic.all_of(*(equals(part, item) for part, item in zip(parts, constant, strict=True)))
         case Picked():
             if constant is None:
                 return FALSE
             if not constant:
                 return logic.negate(truth(value))
-        case Unknown(text):
-            return logic.opaque(f"{text} == {constant!r}")
+        case Unknown(text, fields):
+            return logic.opaque(f"{text} == {constant!r}", fields)
     raise Untranslatable(f"{value} == {constant!r}")
 
 
@@ -290,8 +295,8 @@ def compare(value: Value, sign: str, number: float) -> Condition:
                 return truth(of)
             if (sign, number) in (("<", 1), ("<=", 0)):
                 return logic.negate(truth(of))
-        case Unknown(text):
-            return logic.opaque(f"{text} {sign} {number}")
+        case Unknown(text, fields):
+            return logic.opaque(f"{text} {sign} {number}", fields)
     raise Untranslatable(f"{value} {sign} {number}")
 
 

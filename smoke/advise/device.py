@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from . import meter
 from .gpus import Gpu
 
 
@@ -121,6 +122,8 @@ def settle_megatron() -> None:
     random.__dict__["_get_cuda_rng_state"] = lambda *args, **kwargs: torch.get_rng_state()
     # Nothing is computed, so no state needs to be put back.
     random.CudaRNGStatesTracker.fork = lambda self, name=None: contextlib.nullcontext()
+    # C++ that is compiled when it is first asked for (0.17 on).
+    random.__dict__["_get_share_storage"] = lambda: meter.share_storage
     if importlib.util.find_spec("megatron.core.transformer.moe.moe_logging"):
         # A log of losses by layer number, which MTP's layers have more of than a model of few layers (0.18 on).
         tracker = importlib.import_module("megatron.core.transformer.moe.moe_logging").MoEMetricsTracker

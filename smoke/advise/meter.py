@@ -165,17 +165,35 @@ _active: list[Meter] = []
 
 def install() -> None:
     """Have compiled functions and resized storages told to the meter; call before ``megatron`` is imported."""
-    resize = torch.UntypedStorage.resize_
 
     def resize_(self: Any, size: int) -> Any:
-        result = resize(self, size)
+        result = _resize(self, size)
         for meter in _active:
             meter.resized(self)
         return result
 
     torch.UntypedStorage.resize_ = resize_  # type: ignore[method-assign]
+    torch.UntypedStorage.copy_ = _copy  # type: ignore[method-assign,assignment]
     torch.compile = _compile  # type: ignore[assignment]
     torch.jit.script = _compile  # type: ignore[assignment]
+
+
+def _copy(self: Any, source: Any, non_blocking: bool | None = None) -> Any:
+    """A copy moves bytes and makes none.
+
+    Torch's own makes tensors over both storages, and the cache of fake tensors' dispatch has a storage that a tensor is
+    set to among its keys, so that it would hold every storage that ``CheckpointWithoutOutput`` (up to 0.16) fills.
+    """
+    DONE.spend(0, 0, 2 * source.nbytes())
+    return self
+
+
+def share_storage(target: torch.Tensor, source: torch.Tensor) -> None:
+    """Have ``target`` show the bytes of ``source``, which count once (``CheckpointWithoutOutput``, 0.17 on)."""
+    _resize(target.untyped_storage(), source.untyped_storage().nbytes())
+
+
+_resize = torch.UntypedStorage.resize_
 
 
 def _compile(function: Callable[..., Any] | None = None, **options: Any) -> Any:

@@ -7,12 +7,14 @@ import importlib.util
 import operator
 import os
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import metadata
 from typing import NamedTuple
 
+from ...schemas import store
 from ...schemas.reading import read
-from ...sources.errors import UsageError
+from ...sources.errors import UsageError, shown
 from ..request import Unavailable
 
 
@@ -31,17 +33,20 @@ class Place(NamedTuple):
 
 
 def megatron_core(wanted: str | None) -> Place:
-    """Megatron-Core as ``--mcore`` says: a folder, a release or the installed one; else that or the newest kept.
+    """Megatron-Core as ``--mcore`` says: a folder, a release, a series (its newest) or the installed one; else that or
+    the newest kept.
 
     Raises:
         UsageError: there is none such.
         Unavailable: nothing is said and there is none.
     """
-    return _find("megatron-core", "megatron/core", "--mcore", wanted)
+    return _find("megatron-core", "megatron/core", "--mcore", wanted, store.resolved)
 
 
 def transformer_engine(wanted: str | None, mcore: Place | None = None) -> Place:
     """Transformer Engine's Python: as ``--te`` says, else the installed one, else the newest that ``mcore`` accepts.
+
+    Of a series, which has no list of releases here, it is the newest kept.
 
     The folder is always named, since it is put behind a stand-in.
 
@@ -49,7 +54,7 @@ def transformer_engine(wanted: str | None, mcore: Place | None = None) -> Place:
         UsageError: there is none such.
         Unavailable: nothing is said and there is none.
     """
-    place = _find("transformer-engine", "transformer_engine", "--te", wanted)
+    place = _find("transformer-engine", "transformer_engine", "--te", wanted, _newest_kept)
     if place.folder is not None:
         return place if wanted or mcore is None else _accepted(place, mcore)
     spec = importlib.util.find_spec("transformer_engine")
@@ -117,7 +122,12 @@ def kept(package: str) -> str:
     return os.path.join(base, "recompute-lint", package)
 
 
-def _find(package: str, inside: str, option: str, wanted: str | None) -> Place:
+def _newest_kept(series: str) -> str:
+    there = _releases("transformer-engine")
+    return next((version for version in reversed(there) if version.startswith(f"{series}.")), series)
+
+
+def _find(package: str, inside: str, option: str, wanted: str | None, resolved: Callable[[str], str]) -> Place:
     if wanted and os.path.isdir(wanted):
         if os.path.isdir(os.path.join(wanted, inside)):
             return Place(os.path.basename(os.path.normpath(wanted)), os.path.abspath(wanted), option)
@@ -127,11 +137,13 @@ def _find(package: str, inside: str, option: str, wanted: str | None) -> Place:
         return Place(installed, None, "installed")
     there = _releases(package)
     if wanted and wanted != "installed":
-        if installed == wanted:
+        release = resolved(wanted)
+        if installed == release:
             return Place(installed, None, "installed")
-        if wanted in there:
-            return Place(wanted, os.path.join(kept(package), wanted), option)
-        raise UsageError(f"{option} {wanted}: it is not here. {_how(package, wanted)}")
+        if release in there:
+            return Place(release, os.path.join(kept(package), release), option)
+        meant = "it" if release == wanted else release
+        raise UsageError(f"{option} {shown(wanted)}: {meant} is not here. {_how(package, release)}")
     if there:
         return Place(there[-1], os.path.join(kept(package), there[-1]), "the newest that is kept here")
     raise Unavailable(f"{package} is not here. {_how(package, None)}")

@@ -9,7 +9,7 @@ from ...sources import facts as model_facts
 from ...sources.errors import UsageError
 from .. import run, sizes
 from ..request import GIB, Unavailable
-from . import places
+from . import asked, places
 from .choices import Choice, search
 from .estimate import Estimator
 from .gpus import GPUS, Gpu
@@ -48,7 +48,6 @@ class AdviseOptions(NamedTuple):
         timeout: seconds for the child.
         memory_limit: bytes for the child.
         seconds: after which no further choices are measured.
-        only_configured: whether to leave out the other choices.
         progress: told the stage.
     """
 
@@ -64,7 +63,6 @@ class AdviseOptions(NamedTuple):
     timeout: float = 120.0
     memory_limit: int = 4 * GIB
     seconds: float = 35.0
-    only_configured: bool = False
     progress: Callable[[str], None] = lambda stage: None
 
 
@@ -125,16 +123,6 @@ class Setup(NamedTuple):
     notes: list[str]
 
 
-#: Sizes that nothing can stand in for, and where they usually are.
-ASKED = {
-    "num_layers": "the model's config.json has it (--model)",
-    "hidden_size": "the model's config.json has it (--model)",
-    "num_attention_heads": "the model's config.json has it (--model)",
-    "vocab_size": "the model's config.json has it (--model)",
-    "seq_length": "policy.max_total_sequence_length in NeMo-RL, max_length in ms-swift, data.max_prompt_length + "
-    "data.max_response_length in verl, --seq-length in Megatron-LM",
-}
-
 #: What frameworks over a Hugging Face checkpoint train with, where the recipe doesn't say.
 _OPEN: dict[str, Any] = {
     "add_bias_linear": False,
@@ -151,8 +139,13 @@ _OPEN: dict[str, Any] = {
 _OPEN_MOE: dict[str, Any] = {"moe_grouped_gemm": True, "moe_token_dispatcher_type": "alltoall"}
 
 
-def predict(site: AdviseSite, options: AdviseOptions) -> Prediction:
+def predict(site: AdviseSite, options: AdviseOptions, setup: Setup | None = None) -> Prediction:
     """Predict one site under its own settings and under every other choice.
+
+    Args:
+        site: what to predict.
+        options: how.
+        setup: what :func:`set_up` made of the two, if it is there.
 
     Raises:
         UsageError: a size is missing (named, with where it usually stands) or cannot be used.
@@ -162,7 +155,8 @@ def predict(site: AdviseSite, options: AdviseOptions) -> Prediction:
     from ...schemas import choose
 
     gpu = GPUS[options.gpu]
-    estimator, mcore, te, values, notes = set_up(site, options)
+    estimator, mcore, te, values, assumed = setup or set_up(site, options)
+    notes = list(assumed)
     if te.why != "--te":
         notes.append(f"transformer-engine {te.version}: {te.why} (--te)")
     contract = choose.choose(mcore.folder or mcore.version, ".").contract
@@ -172,11 +166,8 @@ def predict(site: AdviseSite, options: AdviseOptions) -> Prediction:
     def is_valid(settings: dict[str, Any]) -> bool:
         return not contract.violations({**known, **settings})
 
-    modules = [] if options.only_configured else contract.modules
     methods = ("uniform",) if site.dialect == "nemo-rl" else ("uniform", "block")
-    configured, choices = search(
-        estimator, modules, is_valid, seconds=options.seconds, methods=() if options.only_configured else methods
-    )
+    configured, choices = search(estimator, contract.modules, is_valid, seconds=options.seconds, methods=methods)
     notes += [f"{name} is not read by Megatron-Core {mcore.version}" for name in relevant(estimator.unread)]
     ranks = int(values.get("world_size") or 1)
     return Prediction(
@@ -192,6 +183,16 @@ def predict(site: AdviseSite, options: AdviseOptions) -> Prediction:
         ranks,
         estimator.recipe.microbatches,
     )
+
+
+def fits_as_configured(setup: Setup, options: AdviseOptions) -> bool:
+    """Whether the recipe's own recomputation has room, which takes a fraction of what :func:`predict` takes.
+
+    Raises:
+        CannotMeasure: Megatron-Core refuses the model.
+    """
+    stages = setup.estimator.estimate(setup.estimator.recipe.recompute)
+    return max(stage.peak for stage in stages) + options.reserve <= (options.memory or setup.estimator.gpu.memory)
 
 
 def set_up(site: AdviseSite, options: AdviseOptions) -> Setup:
@@ -255,13 +256,9 @@ def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], 
         if taken:
             stated = ", ".join(f"{name}={value}" for name, value in taken.items())
             notes.append(f"assumed, as frameworks over a checkpoint have it: {stated}")
-    missing = [
-        name
-        for name in ASKED
-        if values.get(name) is None and not (name == "vocab_size" and "padded_vocab_size" in values)
-    ]
-    if missing:
-        lines = "".join(f"\n  {name}: {ASKED[name]}" for name in missing)
+    wanted = asked.missing(site.dialect, values)
+    if wanted:
+        lines = "".join(f"\n  {name}: {where}" for name, where in wanted.items())
         raise UsageError(f"{site.label}: what is not known must be said with --facts NAME=VALUE or --model:{lines}")
     if values.get("micro_batch_size") is None:
         values["micro_batch_size"] = 1
@@ -279,8 +276,17 @@ def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], 
         notes.append(f"assumed: {values['world_size']} GPUs, as few as the recipe's parallelism takes (--gpus N)")
     if str(values.get("moe_token_dispatcher_type")) == "flex":
         notes.append("the flex dispatcher is predicted as alltoall: its buffers are not in the figures")
+    if values.get("deterministic_mode") and GPUS[options.gpu].capability[0] != _HOPPER:
+        # attention/dot_product_attention/utils.py, get_attention_backend: fused attention is off then.
+        notes.append(
+            "deterministic_mode: predicted with FlashAttention 2.4.1 or later; without it Transformer Engine's "
+            "attention is not fused on this GPU, and keeps its scores"
+        )
     return values, notes
 
+
+#: The architecture on which Transformer Engine's fused attention is deterministic.
+_HOPPER = 9
 
 #: Parts of names that have to do with memory; what is about data, logging or checkpoints is not worth a word.
 _TELLING = (
@@ -295,4 +301,14 @@ def relevant(names: list[str]) -> list[str]:
     return [name for name in names if any(part in name for part in _TELLING)]
 
 
-__all__ = ["AdviseOptions", "AdviseSite", "Prediction", "Setup", "Unavailable", "predict", "relevant", "set_up"]
+__all__ = [
+    "AdviseOptions",
+    "AdviseSite",
+    "Prediction",
+    "Setup",
+    "Unavailable",
+    "fits_as_configured",
+    "predict",
+    "relevant",
+    "set_up",
+]

@@ -34,6 +34,8 @@ class Dialect(NamedTuple):
     module: str
     #: Files without any of these byte strings are skipped; they are searched for before anything is parsed.
     needles: tuple[bytes, ...]
+    #: Needles that files of others have, too, each with what must be in the file besides.
+    shared_needles: tuple[tuple[bytes, bytes], ...] = ()
     #: The kind of file, as :func:`~recompute_lint.sources.files.kind_of` names it, or several of them.
     kind: str = "yaml"
     #: Whether a file that is this dialect's may be another's besides.
@@ -78,6 +80,47 @@ class Given(NamedTuple):
     #: The settings that are overridden where they must be there before: no ``+`` stands before the first override.
     plain: frozenset[str] = frozenset()
 
+    def to_site(
+        self,
+        dialect: str,
+        effective: dict[str, Any],
+        origins: dict[str, Setting] | None = None,
+        *,
+        settings: dict[str, Setting] | None = None,
+        closed: bool = False,
+        ignored: Iterable[Finding] = (),
+        rejected: Iterable[Finding] = (),
+        parser: str = "",
+        source: str = "",
+    ) -> Site:
+        """The site that a framework makes of these settings.
+
+        Args:
+            dialect: the dialect's name.
+            effective: what reaches Megatron-Core, by field.
+            origins: the settings behind effective fields that have another name.
+            settings: what the framework takes the settings for, where that differs from what is written.
+            closed: whether a field that is missing has Megatron-Core's default.
+            ignored: the settings that never reach Megatron-Core.
+            rejected: the settings that the framework's own checks reject.
+            parser: the name of the schema of the framework's own keys and checks.
+            source: the place in the framework that makes ``effective`` what it is.
+        """
+        return Site(
+            dialect,
+            self.file,
+            self.path,
+            self.anchor,
+            self.settings if settings is None else settings,
+            effective,
+            origins or {},
+            closed,
+            tuple(ignored),
+            tuple(rejected),
+            parser,
+            source,
+        )
+
 
 class Reading(NamedTuple):
     """What a dialect sees in a file."""
@@ -109,10 +152,9 @@ _RECOMPUTE = tuple(
     )
 )
 _OVERRIDES = (b"activation_checkpointing", b"activations_checkpoint_")
-_OTHER_ENGINES = keys.OTHER_ENGINES.encode()
 
 #: The kinds of files that hold others.
-_HOLDING = "yaml dockerfile justfile markdown notebook template toml"
+_HOLDING = "yaml script dockerfile justfile markdown notebook template toml"
 
 #: What every field of ``TransformerConfig`` that a Python file may name has in it, or is.
 _FIELDS = tuple(name.encode() for name in (f"{keys.WORD}_", *keys.WORDLESS, "_granularity") if name not in FLAGS)
@@ -122,7 +164,7 @@ _KEY = rf"\w*recompute\w*|{keys.NEARLY}|distribute_saved_activations"
 
 #: Asked in this order; the first that recognizes a file, an override or a command reads it.
 DIALECTS = (
-    Dialect("embedded", "embedded", (*_RECOMPUTE, *_OVERRIDES), _HOLDING, beside=True, json=True),
+    Dialect("embedded", "embedded", (*_RECOMPUTE, *_OVERRIDES), kind=_HOLDING, beside=True, json=True),
     Dialect(
         "nemo-rl",
         "nemo_rl",
@@ -148,6 +190,7 @@ DIALECTS = (
         "ms-swift",
         "ms_swift",
         _RECOMPUTE,
+        json=True,
         program=r"(?<![^\s/])(?:megatron|swift) (?:sft|pt|rlhf|grpo|dpo|kto|rm|gkd|export)(?!\S)",
     ),
     Dialect("areal", "areal", (*_RECOMPUTE, b"defaults:"), overrides=rf"((?:.*\.)?megatron)\.(?:{_KEY})"),
@@ -184,42 +227,55 @@ DIALECTS = (
         "launch-script",
         "launch_script",
         (
-            *(*_RECOMPUTE, *_OVERRIDES, b"activations-checkpoint-", _OTHER_ENGINES),
+            *(*_RECOMPUTE, *_OVERRIDES, b"activations-checkpoint-"),
             *(b"setup_experiment.py", b"performance/run_script"),
         ),
-        "script",
+        shared_needles=((keys.OTHER_ENGINES.encode(), b"megatron"),),  # verl's switch, which most of its scripts have
+        kind="script",
     ),
-    Dialect("python-flags", "python_flags", (*_RECOMPUTE, b"activations_checkpoint_"), "python", beside=True),
-    Dialect("python", "python_literals", (*_FIELDS, b"activations_checkpoint_"), "python"),
+    Dialect("python-flags", "python_flags", (*_RECOMPUTE, b"activations_checkpoint_"), kind="python", beside=True),
+    Dialect(
+        "python", "python_literals", (*_FIELDS, b"activations_checkpoint_", f"--{keys.WORD}-".encode()), kind="python"
+    ),
 )
 
 NAMES = tuple(dialect.name for dialect in DIALECTS)
 
 
 #: What nearly every needle has in it. Most files hold none of these, and are told apart by so many searches.
-_STEMS = (b"recompute", b"activation", b"megatron_cfg", b"defaults")
+_STEMS = (*keys.ROOTS, b"granularity", b"megatron_c", b"defaults")
 
 
 @cache
-def _needles(dialects: tuple[Dialect, ...]) -> dict[bytes, set[bytes]]:
-    """The needles of some dialects, by the stem that they have in them."""
+def _needles(dialects: tuple[Dialect, ...], has_root: bool) -> dict[bytes, set[bytes]]:
+    """The needles of some dialects, by the stem that they have in them; those with one of ``keys.ROOTS`` if asked."""
     found: dict[bytes, set[bytes]] = {}
     for dialect in dialects:
-        for needle in dialect.needles:
+        for needle in (*dialect.needles, *(needle for needle, _ in dialect.shared_needles)):
             found.setdefault(next((stem for stem in _STEMS if stem in needle), needle), set()).add(needle)
-    return found
+    return {stem: needles for stem, needles in found.items() if has_root or stem not in keys.ROOTS}
 
 
-def candidates(data: bytes, kind: str, forced: str) -> list[Dialect]:
-    """The dialects that a file with the content ``data`` may be written in, judged by its kind and bytes alone."""
+def candidates(data: bytes, kind: str, forced: str, *, has_root: bool = True) -> list[Dialect]:
+    """The dialects that a file may be written in, judged by its kind and bytes alone.
+
+    Args:
+        data: its content.
+        kind: what kind of file it is.
+        forced: the only dialect to think of; empty for any.
+        has_root: false where it is known that none of ``keys.ROOTS`` is in ``data``.
+    """
     if forced:
         return [dialect for dialect in DIALECTS if dialect.name == forced and _may_be(dialect, kind, forced)]
     possible = _possible(DIALECTS, kind)
-    stems = (needles for stem, needles in _needles(possible).items() if stem in data)
+    stems = (needles for stem, needles in _needles(possible, has_root).items() if stem in data)
     held = {needle for needles in stems for needle in needles if needle in data}
-    if _OTHER_ENGINES in held and b"megatron" not in data:  # most of verl's scripts
-        held.remove(_OTHER_ENGINES)
-    return [dialect for dialect in possible if not held.isdisjoint(dialect.needles)]
+    return [
+        dialect
+        for dialect in possible
+        if not held.isdisjoint(dialect.needles)
+        or any(needle in held and besides in data for needle, besides in dialect.shared_needles)
+    ]
 
 
 @cache

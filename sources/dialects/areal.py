@@ -31,17 +31,12 @@ from ..yaml.settings import Resolver, dotted, setting, settings_of
 from ..yaml.tree import Mapping
 from . import Given, Reading, asked_for, ignored, rejected
 from .forks import above, file_above
+from .full_by_default import DEFAULTS, beside_granularity
 
 _CONFIG = "areal/api/cli_args.py#L886-L890"
 _COMPOSED = "areal/api/cli_args.py#L2907-L2935"
 _ENGINE = "areal/engine/megatron_engine.py#L520-L527"
-_DEFAULTS = {
-    "recompute_granularity": "full",
-    "recompute_method": "uniform",
-    "recompute_num_layers": 1,
-    "recompute_modules": None,
-    "distribute_saved_activations": None,
-}
+_DEFAULTS = {**DEFAULTS, "recompute_modules": None, "distribute_saved_activations": None}
 _FIELDS = tuple(_DEFAULTS)
 _SWITCH = "gradient_checkpointing"
 _BRIDGE = "bridge_type"
@@ -100,7 +95,6 @@ def site(given: Given, reader: Reader) -> Site:
     effective.update((name, made.value) for name, made in settings.items())
     origins: dict[str, Setting] = {}
     unread: tuple[Finding, ...] = ()
-    asked = settings.get("recompute_granularity")
     if _is_off(given, reader):
         for name in _DEFAULTS:
             effective.pop(name, None)
@@ -108,20 +102,13 @@ def site(given: Given, reader: Reader) -> Site:
         if _SWITCH in given.beside:  # a file that leaves it out may be another's parent
             origins["recompute_granularity"] = given.beside[_SWITCH]
             unread = _switched_off(settings, given.file)
-    elif asked is not None and asked.value == "selective" and "recompute_num_layers" not in settings:
-        origins["recompute_num_layers"] = asked  # AReaL's default of 1 stands beside it
-    elif asked is not None and asked.value is None:
-        for name in ("recompute_method", "recompute_num_layers"):
-            effective.pop(name, None)
-    return Site(
+    else:
+        beside_granularity(settings, effective, origins)
+    return given.to_site(
         "areal",
-        given.file,
-        given.path,
-        given.anchor,
-        settings,
         effective,
         origins,
-        closed=False,
+        settings=settings,
         ignored=unread,
         rejected=(*_refused(given.settings, effective), *_not_there(given, reader)),
         source=_CONFIG,

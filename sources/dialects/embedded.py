@@ -1,6 +1,8 @@
 """Scripts, Python and YAML inside other files, each read as if it were a file by itself.
 
-* YAML: commands in strings and lists, as ``run`` of a workflow and ``command`` and ``args`` of Kubernetes have them;
+* YAML: commands in strings and lists, as ``run`` of a workflow and ``command`` and ``args`` of Kubernetes have them,
+  and strings whose keys are names of files, as a ConfigMap has them;
+* scripts: here-documents that are Python, YAML, JSON or TOML;
 * Docker files and justfiles: what they run;
 * notebooks: the Python of their cells, and commands behind ``!`` or ``%%bash``;
 * Markdown: fences of a language that is known;
@@ -10,16 +12,13 @@
 What is wrong with such a piece as a file, a parent that is missing or a line that is no Python, is left: it is no file.
 """
 
-import os
 import re
 from collections.abc import Iterator
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..files import kind_of
-from ..keys import NEARLY, STEMS, WORD, WORDLESS, spelled
+from ..embedded.marks import command, has_commands, may_hold_files
+from ..keys import STEMS, spelled
 from ..model import Site
-from ..text import lines_with
 from . import Reading, candidates
 from . import read as read_as
 
@@ -34,80 +33,49 @@ _SEVERAL = r"\s--|\s[\w.]+="
 def read(document: "Document", reader: "Reader", *, forced: bool = False) -> Reading | None:
     """The sites of every piece."""
     kind, text = document.kind, document.text
+    sites: list[Site] = []
     if kind in ("", "json", "yaml"):
-        if not any(("--" in line or "=" in line) and _command().search(line) for line in lines_with(text, STEMS)):
+        in_commands = has_commands(text, STEMS)
+        if not in_commands and not may_hold_files(text):
             return None
-        from ..embedded import yaml_scalars
+        if in_commands:
+            sites.extend(_of_lists(document, reader))
+    from ..embedded.fragment import Places
+    from ..embedded.pieces import fragments
 
-        sites = [*_of_lists(document, reader, yaml_scalars)]
-        fragments = yaml_scalars.scalars(document.roots, text, _command())
-    else:
-        sites, fragments = [], _fragments(kind, document.path, text)
-    for fragment in fragments:
-        from ..embedded.fragment import Places
-
+    for fragment in fragments(document):
         places = Places(document.path, text, fragment)
         sites.extend(map(places.site, _of_fragment(document, fragment, reader)))
     return Reading(sites, []) if sites else None
 
 
-@cache
-def _command() -> re.Pattern[str]:
-    """What a command with recompute settings has in it, and no setting of a mapping."""
-    return re.compile(
-        rf"--[\w-]{{0,40}}(?:{WORD}|{spelled(WORDLESS)}|{NEARLY})[\w-]*(?![\w-]|[\"']?:)"
-        rf"|[\w.]\.(?:{NEARLY}|\w{{0,40}}{WORD}_\w+|activations_checkpoint_\w+)="
-    )
-
-
-def _fragments(kind: str, path: str, text: str) -> "Iterator[Fragment]":
-    if kind in ("markdown", "notebook"):
-        from ..embedded import documents
-
-        yield from documents.of_markdown(text) if kind == "markdown" else documents.of_notebook(text)
-    elif kind == "toml":
-        from ..embedded.toml import of_toml
-
-        found = of_toml(text)
-        if found is not None:
-            yield found
-    else:
-        from ..embedded import programs
-
-        if kind == "template":
-            inner = kind_of(os.path.splitext(path)[0])
-            if inner in ("script", "python", "yaml"):
-                yield programs.of_template(text, inner)
-        else:
-            yield programs.of_docker(text) if kind == "dockerfile" else programs.of_just(text)
-
-
 def _of_fragment(document: "Document", fragment: "Fragment", reader: "Reader") -> list[Site]:
-    from ..reader import Document
+    from ..embedded.pieces import document_of
 
-    content = fragment.text.encode("utf-8", "surrogatepass")
-    piece = Document(document.path, content)
-    if fragment.kind in ("script", "text"):
-        if not _command().search(piece.text):
-            return []
+    piece = document_of(fragment, document)
+    if fragment.kind not in ("script", "text"):
+        return read_as(piece, reader, candidates(piece.content, fragment.kind, ""), forced=False).sites
+    sites: list[Site] = []
+    if command().search(piece.text):
         from .launch_script import read_commands
 
-        return list(read_commands(piece, reader, document.text, is_text=fragment.kind == "text"))
-    dialects = [one for one in candidates(content, fragment.kind, "") if one.name != "embedded"]
-    return read_as(piece, reader, dialects, forced=False).sites
+        sites.extend(read_commands(piece, reader, document.text, is_text=fragment.kind == "text"))
+    inner = read(piece, reader)
+    return sites if inner is None else [*sites, *inner.sites]
 
 
-def _of_lists(document: "Document", reader: "Reader", yaml_scalars: Any) -> Iterator[Site]:
+def _of_lists(document: "Document", reader: "Reader") -> Iterator[Site]:
     """The sites of lists whose items are the words of a command."""
+    from ..embedded.yaml_scalars import lists
     from ..shell.flags import Word, parse_flags
     from ..shell.overrides import override
     from ..yaml.settings import place
     from .launch_script import NEEDED, is_command_line, of_flags, of_overrides
 
     unnamed = frozenset(name for name in NEEDED if not re.search(spelled((name,)), document.text))
-    for items in yaml_scalars.lists(document.roots):
+    for items in lists(document.roots):
         texts = [item.value for item in items]
-        if not any(map(_command().search, texts)) or any(re.search(_SEVERAL, one) for one in texts):
+        if not any(map(command().search, texts)) or any(re.search(_SEVERAL, one) for one in texts):
             continue
         words = []
         for item in items:

@@ -142,7 +142,7 @@ def _list_of(modules: Setting, parts: list[tuple[str, Span]]) -> Setting:
 def site(given: Given, reader: Reader) -> Site:
     """The site that a mapping's settings make."""
     effective = {name: _certain(name, setting.value) for name, setting in given.settings.items()}
-    return Site("generic", given.file, given.path, given.anchor, given.settings, effective, {}, closed=False)
+    return given.to_site("generic", effective)
 
 
 def _certain(name: str, value: Any) -> Any:

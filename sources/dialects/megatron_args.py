@@ -68,7 +68,7 @@ def site(given: Given, dialect: str, *, spelling: str = "_", opening: frozenset[
             effective[_RENAMED[name]], origins[_RENAMED[name]] = setting.value, setting
         else:
             effective[name] = setting.value
-    if not opening.isdisjoint(name for name, setting in settings.items() if setting.value not in (None, False)):
+    if any(_given(settings, name) for name in opening):
         closed = False
     if any(_given(settings, name) for name in _PATTERNS):
         effective.update(dict.fromkeys(_OF_PATTERN, UNKNOWN))
@@ -83,21 +83,17 @@ def site(given: Given, dialect: str, *, spelling: str = "_", opening: frozenset[
     elif parallel is UNKNOWN and "sequence_parallel" in effective:
         effective["sequence_parallel"] = UNKNOWN
     unread = tuple(_short_switch(settings, effective, origins, flags=given.flags))
-    return Site(
+    return given.to_site(
         dialect,
-        given.file,
-        given.path,
-        given.anchor,
-        settings,
         effective,
         origins,
+        settings=settings,
         closed=closed,
         ignored=unread,
         rejected=(*_old_switch(settings, flags=given.flags), *_no_choice(settings, effective, flags=given.flags)),
         parser=PARSER,
         source=ARGUMENTS,
-        spelling=spelling,
-    )
+    )._replace(spelling=spelling)
 
 
 def _given(settings: dict[str, Setting], name: str) -> bool:

@@ -23,11 +23,12 @@ import re
 from typing import Any
 
 from ..keys import RECOMPUTE_KEYS, is_nearly
-from ..model import UNKNOWN, Finding, Setting, Site, Span
+from ..model import UNKNOWN, Finding, Setting, Site
 from ..reader import Document, Reader
-from ..shell.flags import Line, is_recompute
+from ..shell.flags import Line, at_commas, is_recompute
 from ..yaml.search import child
 from ..yaml.settings import Resolver, settings_of
+from ..yaml.tree import Mapping
 from . import Given, Reading, ignored, rejected
 
 _PERFORMANCE = "scripts/performance/utils/overrides.py#L163-L187"
@@ -41,12 +42,18 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     model = child(root, "model") if root is not None else None
     if root is None or model is None:
         return None
-    if "_target_" in model.entries and not forced:
+    if not forced and "_target_" in model.entries and not is_own(model):
         return None
     if not forced and not any(name.startswith("recompute_") or is_nearly(name) for name in model.entries):
         return None
     settings = settings_of(model, Resolver(root, ("model",), RECOMPUTE_KEYS))
     return Reading([site(Given(settings, document.path, "model", model.span), reader)], [])
+
+
+def is_own(mapping: Mapping) -> bool:
+    """Whether a mapping says which class of Megatron-Bridge's it makes, as a configuration that was saved does."""
+    target = mapping.entries.get("_target_")
+    return target is not None and str(getattr(target.value, "value", "")).startswith("megatron.bridge.")
 
 
 def site(given: Given, reader: Reader) -> Site:
@@ -62,16 +69,10 @@ def site(given: Given, reader: Reader) -> Site:
                 reason = f"is ignored: --{flag} goes over it"
                 help = f"delete it, or --{flag}"
                 unread.append(ignored("settings-ignored", given.settings[name], reason, source=_PERFORMANCE, help=help))
-    return Site(
+    return given.to_site(
         "megatron-bridge",
-        given.file,
-        given.path,
-        given.anchor,
-        given.settings,
         effective,
-        {},
-        closed=False,
-        ignored=tuple(unread),
+        ignored=unread,
         parser="megatron-bridge",
         source=_SOURCE,
     )
@@ -120,22 +121,16 @@ def _of_flags(given: Given, line: Line) -> Site:
             help = "write a number of layers"
             wrong.append(rejected("framework-rule", layers, message, source=_ARGUMENTS, help=help))
     if modules is not None:
-        words = modules.value if isinstance(modules.value, list) else [modules.value]
-        names: Any = UNKNOWN if UNKNOWN in words[:1] else str(words[0]).split(",")
-        settings["recompute_modules"] = modules = modules._replace(value=names, items=_places(modules, names))
-        effective.update(recompute_granularity="selective", recompute_modules=names)
+        settings["recompute_modules"] = modules = at_commas(modules)
+        effective.update(recompute_granularity="selective", recompute_modules=modules.value)
         origins["recompute_granularity"] = modules
-    return Site(
+    return given.to_site(
         "megatron-bridge",
-        given.file,
-        given.path,
-        given.anchor,
-        settings,
         effective,
         origins,
-        closed=False,
-        ignored=tuple(unread),
-        rejected=tuple(wrong),
+        settings=settings,
+        ignored=unread,
+        rejected=wrong,
         parser="megatron-bridge",
         source=_PERFORMANCE,
     )
@@ -149,18 +144,3 @@ _SETS = {
     "recompute_num_layers": ("recompute_granularity", "recompute_method", "recompute_num_layers"),
     "recompute_modules": ("recompute_granularity", "recompute_modules"),
 }
-
-
-def _places(modules: Setting, names: Any) -> tuple[Span, ...]:
-    """Where each name of a comma-separated word stands; nowhere by itself in a word that is computed or quoted."""
-    if modules.computed or not isinstance(names, list) or len(modules.items) != 1:
-        return ()
-    word = modules.items[0]
-    if word.line != word.end_line or word.end_column - word.column != len(",".join(names)):
-        return ()
-    spans = []
-    at = word.column
-    for name in names:
-        spans.append(word._replace(column=at, end_column=at + len(name)))
-        at += len(name) + 1
-    return tuple(spans)

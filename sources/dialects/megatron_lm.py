@@ -16,12 +16,13 @@ tell could hide some.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..keys import SCALARS
 from ..model import UNKNOWN, Finding, Setting, Site, Span
 from ..reader import Document, Reader
-from ..shell.flags import LISTS, SWITCHES, is_recompute, number
+from ..shell.flags import LISTS, SWITCHES, at_commas, is_recompute, number
 from ..yaml.search import child, cut
 from ..yaml.settings import setting, settings_of
 from ..yaml.tree import Entry, Mapping
@@ -78,6 +79,9 @@ def site(given: Given, reader: Reader) -> Site:
     program = next((word.rpartition("/")[2] for word in words if word.endswith(".py")), "")
     trainer = _trainer(given.file, program, settings)
     own = complete and _OWN.match(program) is not None
+    if not trainer and _OWN.match(program) is None and _has_own_parser(words, flags):
+        complete, absent = False, frozenset()
+        settings = {**settings, **_with_commas(settings)}
     wrong: list[Finding] = []
     unread: list[Finding] = []
     if given.line is not None:
@@ -100,6 +104,19 @@ def site(given: Given, reader: Reader) -> Site:
     if made.closed or made.effective.get("recompute_granularity") != "full":
         return made
     return made._replace(effective={**dict.fromkeys(absent), **made.effective})
+
+
+def _has_own_parser(words: Sequence[str], flags: Iterable[str]) -> bool:
+    """Whether a command's recompute flags have underscores, which Megatron-LM's do not: its program declares them."""
+    return any(word.partition("=")[0] in (f"--{name}" for name in flags if "_" in name) for word in words)
+
+
+def _with_commas(settings: dict[str, Setting]) -> dict[str, Setting]:
+    """The modules of such a program, which may take several in one word."""
+    modules = settings.get("recompute_modules")
+    if modules is None or not isinstance(modules.value, list) or len(modules.value) != 1:
+        return {}
+    return {"recompute_modules": at_commas(modules)} if "," in str(modules.value[0]) else {}
 
 
 def _trainer(path: str, program: str, settings: dict[str, Setting]) -> str:

@@ -42,6 +42,4 @@ def site(given: Given, reader: Reader) -> Site:
     """The site of a part's settings."""
     settings = {name: setting for name, setting in given.settings.items() if is_recompute(name)}
     effective = {name: setting.value for name, setting in settings.items()}
-    return Site(
-        "mindspeed-mm", given.file, given.path, given.anchor, settings, effective, {}, closed=False, source=_SOURCE
-    )
+    return given.to_site("mindspeed-mm", effective, settings=settings, source=_SOURCE)

@@ -151,15 +151,10 @@ def site(given: Given, reader: Reader) -> Site:
     effective.update((name, setting.value) for name, setting in settings.items())
     if effective.get("recompute_granularity") == "none":
         effective["recompute_granularity"] = None
-    return Site(
+    return given.to_site(
         "ms-swift",
-        given.file,
-        given.path,
-        given.anchor,
-        settings,
         effective,
-        {},
-        closed=False,
+        settings=settings,
         rejected=(*wrong, *_no_arguments(settings, given.line)),
         parser="ms-swift",
         source=f"{_ARGUMENTS}#L484-L487",

@@ -106,16 +106,11 @@ def site(given: Given, reader: Reader) -> Site:
         name in _SWITCHES and one.value is True for name, one in (*given.settings.items(), *given.beside.items())
     ):
         _leave_to_older(given.path, effective, origins)
-    return Site(
+    return given.to_site(
         "nemo",
-        given.file,
-        given.path,
-        given.anchor,
-        given.settings,
         effective,
         origins,
-        closed=False,
-        ignored=tuple(_misspelled(given.settings)),
+        ignored=_misspelled(given.settings),
         source=_SOURCE,
     )
 

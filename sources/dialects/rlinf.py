@@ -108,15 +108,10 @@ def site(given: Given, reader: Reader) -> Site:
         effective[name] = UNKNOWN
     if any(name in FIELDS for name in given.nested.get(_LATER, {})):
         effective.update(dict.fromkeys(FIELDS, UNKNOWN))
-    return Site(
+    return given.to_site(
         "rlinf",
-        given.file,
-        given.path,
-        given.anchor,
-        settings,
         effective,
-        {},
-        closed=False,
+        settings=settings,
         ignored=_never_passed_on(settings),
         source=f"{_CONFIG}#L1688-L1690",
     )

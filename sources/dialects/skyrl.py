@@ -26,13 +26,13 @@ from ..yaml.search import mappings
 from ..yaml.settings import Resolver, dotted, setting, settings_of
 from ..yaml.tree import Mapping
 from . import Given, Reading, ignored
+from .full_by_default import DEFAULTS, beside_granularity
 
 _CONFIG = "skyrl/train/config/config.py#L425-L431"
 _WORKER = "skyrl/backends/skyrl_train/workers/megatron/megatron_worker.py#L425-L427"
 _KEY = "transformer_config_kwargs"
 _HOLDER = "megatron_config"
 _SWITCH = "gradient_checkpointing"
-_DEFAULTS = {"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}
 _MODULES = "recompute_modules"
 _DEFAULT_MODULES = ["core_attn"]
 
@@ -81,37 +81,28 @@ def _switch_above(root: Mapping, path: tuple[str, ...]) -> dict[str, Setting]:
 def site(given: Given, reader: Reader) -> Site:
     """The site of such a mapping, or of overrides that reach into it."""
     settings = given.settings
-    effective: dict[str, Any] = {**_DEFAULTS, _MODULES: _DEFAULT_MODULES} if given.complete else {}
+    effective: dict[str, Any] = {**DEFAULTS, _MODULES: _DEFAULT_MODULES} if given.complete else {}
     effective.update((name, made.value) for name, made in settings.items())
     if effective.get(_MODULES) == _DEFAULT_MODULES and effective.get("recompute_granularity") in ("full", None):
         del effective[_MODULES]
     origins: dict[str, Setting] = {}
     unread: tuple[Finding, ...] = ()
     switch = given.beside.get(_SWITCH) if given.line is None else _switch_of(given)
-    asked = settings.get("recompute_granularity")
     if switch is not None and switch.value is not True:
         off = switch.value is False
-        for name in _DEFAULTS:
+        for name in DEFAULTS:
             effective[name] = None if off else UNKNOWN
             origins[name] = switch
         if off:
             effective.pop(_MODULES, None)
             unread = _switched_off(settings)
-    elif asked is not None and asked.value == "selective" and "recompute_num_layers" not in settings:
-        origins["recompute_num_layers"] = asked  # the default of 1 stands beside it
-    elif asked is not None and asked.value is None:
-        for name in ("recompute_method", "recompute_num_layers"):
-            if name not in settings:
-                effective.pop(name, None)
-    return Site(
+    else:
+        beside_granularity(settings, effective, origins)
+    return given.to_site(
         "skyrl",
-        given.file,
-        given.path,
-        given.anchor,
-        settings,
         effective,
         origins,
-        closed=False,
+        settings=settings,
         ignored=unread,
         source=_CONFIG,
     )

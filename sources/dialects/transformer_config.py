@@ -10,7 +10,7 @@ from ..model import Site
 from ..reader import Document, Reader
 from ..yaml.settings import settings_of
 from ..yaml.tree import Mapping
-from . import Reading
+from . import Given, Reading
 
 #: ``TransformerConfig`` cannot be made without these (transformer_config.py has no default for them), so a mapping
 #: that has them all and a recompute key besides can hardly be anything else.
@@ -35,4 +35,4 @@ def _is_recognized(root: Mapping) -> bool:
 def _site(path: str, root: Mapping) -> Site:
     settings = settings_of(root, None)
     effective = {name: setting.value for name, setting in settings.items()}
-    return Site("transformer-config", path, "", root.span, settings, effective, {}, closed=True)
+    return Given(settings, path, "", root.span).to_site("transformer-config", effective, closed=True)

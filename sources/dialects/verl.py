@@ -28,7 +28,7 @@ from ..keys import OTHER_ENGINES, RECOMPUTE_KEYS
 from ..model import UNKNOWN, Finding, Site
 from ..reader import Document, Reader
 from ..shell.flags import Line
-from ..yaml.hydra_defaults import find
+from ..yaml.hydra_defaults import places_of
 from . import Given, Reading, ignored, rejected
 
 _KEY = "override_transformer_config"
@@ -48,13 +48,11 @@ _OWN_CONFIG = re.compile(r"config/?$|ppo_megatron_trainer(?:\.yaml)?$")
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each such mapping."""
-    found = find(document, reader, _KEY)
+    found = places_of(document, reader, _KEY)
     if found is None:
         return None
     sites = [
-        site(Given(settings, document.path, path, place), reader)
-        for _, _, config, settings, path, place in found
-        if config is not None
+        site(Given(one.settings, document.path, one.path, one.place), reader) for one in found if one.config is not None
     ]
     return Reading(sites, []) if found or forced else None
 
@@ -64,7 +62,7 @@ def site(given: Given, reader: Reader) -> Site:
     if given.path == _MODEL:
         unread = tuple(_of_other_engines(given))
         settings = {name: one for name, one in given.settings.items() if name == OTHER_ENGINES}
-        return Site("verl", given.file, given.path, given.anchor, settings, {}, {}, closed=False, ignored=unread)
+        return given.to_site("verl", {}, settings=settings, ignored=unread)
     effective: dict[str, Any] = {name: setting.value for name, setting in given.settings.items()}
     default = effective.get("recompute_modules", UNKNOWN) == _DEFAULT_MODULES
     if default and effective.get("recompute_granularity") != "selective":
@@ -75,15 +73,9 @@ def site(given: Given, reader: Reader) -> Site:
             for name in _OWN_KEYS[:3]:
                 effective.setdefault(name, None)
         wrong = tuple(_refused(given, given.line))
-    return Site(
+    return given.to_site(
         "verl",
-        given.file,
-        given.path,
-        given.anchor,
-        given.settings,
         effective,
-        {},
-        closed=False,
         rejected=wrong,
         source=_SOURCE,
     )

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
+from ..files import kind_of
 from .fragment import Collector, Fragment, lines_of
 from .strings import unquote
 
@@ -14,12 +15,14 @@ _FENCE = re.compile(r"^(?P<indent>[ \t>]*)(?P<mark>`{3,}|~{3,})[ \t]*\{?\.?(?P<l
 _LANGUAGES = {
     "bash": "script",
     "console": "script",
+    "json": "json",
     "py": "python",
     "python": "python",
     "python3": "python",
     "sh": "script",
     "shell": "script",
     "shell-session": "script",
+    "toml": "toml",
     "yaml": "yaml",
     "yml": "yaml",
     "zsh": "script",
@@ -54,6 +57,8 @@ def _inside(text: str, begin: int, stop: int, indent: int, *, prompts: bool) -> 
 _SOURCE = re.compile(r'"source"\s*:\s*(?=[\["])')
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _SHELL_CELL = re.compile(r"\s*%%(?:bash|sh|script bash)\b[^\n]*\n")
+#: What writes the rest of a cell into a file.
+_FILE_CELL = re.compile(r"\s*%%(?:writefile|file)[ \t]+(?:-a[ \t]+)?[\"']?(?P<name>[^\s\"']+)[^\n]*\n")
 #: A line of a cell that is no Python: a command, or a magic.
 _MAGIC = re.compile(r"^[ \t]*[!%](?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 
@@ -90,9 +95,13 @@ def _cell(text: str, at: int) -> Fragment:
 
 
 def _of_cell(cell: Fragment) -> Iterator[Fragment]:
-    shell = _SHELL_CELL.match(cell.text)
-    if shell is not None:
-        yield cell._replace(kind="script", text=" " * shell.end() + cell.text[shell.end() :])
+    shell, file = _SHELL_CELL.match(cell.text), _FILE_CELL.match(cell.text)
+    first = shell or file
+    if first is not None:
+        kind = "script" if file is None else kind_of(file["name"])
+        if kind:
+            blank = re.sub(r"[^\n]", " ", first.group())
+            yield cell._replace(kind=kind, text=blank + cell.text[first.end() :])
         return
     commands = [match for match in _MAGIC.finditer(cell.text) if match.group().lstrip().startswith("!")]
     if commands:

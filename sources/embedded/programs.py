@@ -12,6 +12,9 @@ _INSTRUCTION = re.compile(
 _OTHER = re.compile(
     r"^[ \t]*(?:FROM|COPY|ADD|LABEL|EXPOSE|USER|WORKDIR|VOLUME|STOPSIGNAL|ONBUILD|MAINTAINER)\b[^\n]*", re.MULTILINE
 )
+#: A here-document that is run, and one that becomes a file.
+_RUN_LINES = re.compile(r"^([ \t]*)RUN(?=[ \t]+<<)", re.MULTILINE | re.IGNORECASE)
+_COPIED_LINES = re.compile(r"^([ \t]*)(?:COPY|ADD)([ \t]+<<\S+)[ \t](\S+)(?=[ \t]*$)", re.MULTILINE | re.IGNORECASE)
 _OPTIONS = re.compile(r"(?:--(?:mount|network|security)=\S+[ \t]+)+")
 #: The form of a command that is a JSON list.
 _LIST = re.compile(r"\[[^\[\]\n]*(?:\\\n[^\[\]\n]*)*\](?=[ \t]*$)", re.MULTILINE)
@@ -19,7 +22,9 @@ _LIST = re.compile(r"\[[^\[\]\n]*(?:\\\n[^\[\]\n]*)*\](?=[ \t]*$)", re.MULTILINE
 
 def of_docker(text: str) -> Fragment:
     """A Docker file: what its instructions run, and the variables that they set."""
-    script = _OTHER.sub(_blank, text)
+    script = _RUN_LINES.sub(r"\1sh ", text)
+    script = _COPIED_LINES.sub(lambda match: f"{match[1]}tee{match[2]}>{match[3]}".rjust(len(match.group())), script)
+    script = _OTHER.sub(_blank, script)
     found = []
     at = 0
     for match in _INSTRUCTION.finditer(script):

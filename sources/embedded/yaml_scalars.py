@@ -7,7 +7,7 @@ command.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..text import line_starts
@@ -16,12 +16,19 @@ from .fragment import Collector, Fragment, lines_of
 from .strings import unquote
 
 
-def scalars(roots: list[Value], text: str, wanted: re.Pattern[str]) -> Iterator[Fragment]:
-    """A fragment for each string in some documents that ``wanted`` is found in."""
+def scalars(roots: list[Value], text: str, kind_of: Callable[[str, str], str]) -> Iterator[Fragment]:
+    """A fragment for each string in some documents that is of a kind.
+
+    Args:
+        roots: the documents.
+        text: what they are parsed from.
+        kind_of: what kind of file a string is, given its key and its value; empty for none.
+    """
     starts = line_starts(text)
-    for node in _nodes(roots):
-        if wanted.search(node.value):
-            yield _fragment(node, text, starts)
+    for name, node in _nodes(roots):
+        kind = kind_of(name, node.value)
+        if kind:
+            yield _fragment(node, text, starts)._replace(kind=kind)
 
 
 def lists(roots: list[Value]) -> Iterator[list[Any]]:
@@ -35,14 +42,32 @@ def lists(roots: list[Value]) -> Iterator[list[Any]]:
             yield value.items
 
 
-def _nodes(roots: list[Value]) -> Iterator[Any]:
+#: What the program behind ``python -c``, or below ``shell: python``, would be called.
+_PROGRAM = "program.py"
+
+
+def _nodes(roots: list[Value]) -> Iterator[tuple[str, Any]]:
+    """Every scalar, once, with its key."""
     seen: set[int] = set()
     for value in _collections(roots):
-        inner = value.items if isinstance(value, Sequence) else [entry.value for entry in value.entries.values()]
-        for node in inner:
+        for name, node in _listed(value) if isinstance(value, Sequence) else _keyed(value):
             if not isinstance(node, (Mapping, Sequence)) and id(node) not in seen:
                 seen.add(id(node))
-                yield node
+                yield name, node
+
+
+def _listed(value: Sequence) -> Iterator[tuple[str, Any]]:
+    words = [getattr(node, "value", "") for node in value.items]
+    for index, node in enumerate(value.items):
+        is_program = index > 1 and words[index - 1] == "-c" and "python" in words[index - 2]
+        yield _PROGRAM if is_program else "", node
+
+
+def _keyed(value: Mapping) -> Iterator[tuple[str, Any]]:
+    shell = value.entries.get("shell")
+    in_python = shell is not None and str(getattr(shell.value, "value", "")).startswith("python")
+    for name, entry in value.entries.items():
+        yield _PROGRAM if in_python and name == "run" else str(name), entry.value
 
 
 def _collections(roots: list[Value]) -> Iterator[Mapping | Sequence]:

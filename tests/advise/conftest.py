@@ -112,10 +112,10 @@ def found():
 
 @pytest.fixture(scope="session")
 def measure(found):
-    """Measure models in a child on a simulated H100."""
+    """Measure models in a child on a simulated H100, with the releases of ``found`` or another Megatron-Core."""
     mcore, te = found
 
-    def measure(models, gpu="h100"):
+    def measure(models, gpu="h100", mcore=mcore):
         request = {"job": "advise", "device": "cpu", "gpu": gpu, "te": te.folder, "models": models}
         outcome = run.run_child(request, timeout=120, memory_limit=4 * GIB, mcore=mcore.folder)
         assert outcome.result is not None, outcome.reason

@@ -8,6 +8,7 @@ import pytest
 
 from recompute_lint.hooks.cli import main
 from recompute_lint.hooks.options import Configurations, from_table
+from recompute_lint.smoke import run
 from recompute_lint.smoke.request import Unavailable
 from recompute_lint.sources.errors import UsageError
 
@@ -40,6 +41,19 @@ def test_a_recipe_that_does_not_fit_is_reported_with_the_cheapest_that_does(proj
     assert (code, diagnostic["code"]) == (1, "RCL210")
     assert "does not fit: it takes" in diagnostic["message"] and "of 30.0 GB" in diagnostic["message"]
     assert "fits: recompute_granularity: " in diagnostic["help"]
+
+
+def test_no_model_is_measured_twice(project, capsys, found, monkeypatch):
+    measured = []
+
+    def run_child(request, **how):
+        measured.extend(json.dumps(model, sort_keys=True) for model in request["models"])
+        return real(request, **how)
+
+    real = run.run_child
+    monkeypatch.setattr(run, "run_child", run_child)
+    project(capsys, "30GB")
+    assert len(measured) == len(set(measured)) > 2
 
 
 def test_one_that_fits_is_not(project, capsys, found):

@@ -4,8 +4,10 @@ import os
 
 import pytest
 
+from recompute_lint.schemas import choose, store
 from recompute_lint.smoke.advise import places
 from recompute_lint.smoke.advise.places import Place, requirement, satisfies
+from recompute_lint.sources.errors import UsageError
 
 
 @pytest.fixture
@@ -42,6 +44,28 @@ def test_the_report_says_what_is_not_kept(cache):
 
 def test_an_option_goes_first(cache):
     assert places.transformer_engine("2.14.1", core(cache, "0.16.1")).version == "2.14.1"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "release"),
+    [("0.16.1", "0.16.1"), ("0.16", "0.16.1"), ("core_r0.16", "0.16.1"), ("v0.16.1rc0", "0.16.1"), ("99.0", "99.0")],
+)
+def test_a_release_is_named_as_it_is_for_linting(cache, wanted, release):
+    folder = cache / "recompute-lint" / "megatron-core" / release
+    (folder / "megatron" / "core").mkdir(parents=True)
+    found = places.megatron_core(wanted)
+    assert (found.version, found.folder) == (release, str(folder))
+    if release in store.releases():
+        assert choose.choose(wanted, ".").contract.version == found.version
+
+
+def test_the_series_of_a_release_that_is_not_kept(cache):
+    with pytest.raises(UsageError, match=r'--mcore "0\.16": 0\.16\.1 is not here\..*megatron-core==0\.16\.1'):
+        places.megatron_core("0.16")
+
+
+def test_a_series_of_transformer_engine_is_its_newest_kept(cache):
+    assert places.transformer_engine("2.10").version == "2.10.0"
 
 
 @pytest.mark.parametrize(

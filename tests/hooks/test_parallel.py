@@ -24,6 +24,7 @@ def test_the_same_report(monkeypatch):
     monkeypatch.chdir(CORPUS)
     monkeypatch.setattr(parallel, "CHUNK", 40)
     monkeypatch.setattr(parallel, "processes", lambda: 3)
+    monkeypatch.setattr(engine, "_ALONE", 0)
     reports = []
     said: list[list[str]] = []
     for many in (10**9, 1):
@@ -44,6 +45,7 @@ def test_a_contract_is_derived_once_for_all_processes(tmp_path, monkeypatch):
     monkeypatch.setattr(parallel, "CHUNK", 2)
     monkeypatch.setattr(parallel, "processes", lambda: 3)
     monkeypatch.setattr(engine, "_MANY", 1)
+    monkeypatch.setattr(engine, "_ALONE", 0)
     derived = choose.store.load("0.16.1")
     write(tmp_path, {f"{number}.yaml": SITE for number in range(40)})
     write(
@@ -74,11 +76,31 @@ def test_what_files_are_read_as_is_kept_only_to_be_shown(tmp_path, monkeypatch):
 def test_an_error_in_a_process_is_the_users(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(engine, "_MANY", 1)
+    monkeypatch.setattr(engine, "_ALONE", 0)
     monkeypatch.setattr(parallel, "processes", lambda: 2)
     write(tmp_path, {"a.yaml": "megatron_cfg: {x: 1}\n", "recompute-lint.toml": "nonsense = 1\n"})
     linter = Linter(Configurations({}))
     with pytest.raises(UsageError, match="nonsense"):
         linter.run(["a.yaml"])
+
+
+def test_what_takes_little_time_is_done_by_one_process(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(engine, "_MANY", 1)
+    monkeypatch.setattr(engine, "_ALONE", 1000)
+    monkeypatch.setattr(parallel, "CHUNK", 1)
+    monkeypatch.setattr(parallel, "processes", lambda: 2)
+    monkeypatch.setattr(os, "fork", lambda: pytest.fail("a process was started"))
+    files = [f"{number:02}.yaml" for number in range(20)]
+    write(tmp_path, dict.fromkeys(files, SITE))
+    report = Linter(Configurations({}, isolated=True)).run(files)
+    assert report.read == tuple(files)
+
+
+def test_what_comes_first_is_a_sample_of_all():
+    done: list[int] = []
+    parallel.map_in_order(done.append, list(range(20)), 1, 1000)
+    assert done == [0, 8, 16, 1, 9, 17, 2, 10, 18, 3, 11, 19, 4, 12, 5, 13, 6, 14, 7, 15]
 
 
 def test_results_come_in_order_from_any_process():
@@ -94,6 +116,16 @@ def test_what_a_killed_process_did_is_done_again():
         return number
 
     assert parallel.map_in_order(once, [1, 2, 3], 2) == [1, 2, 3]
+
+
+def test_an_error_is_raised_for_the_first_that_has_one():
+    def fail(number: int) -> None:
+        if number in (1, 8):
+            raise ValueError(number)
+
+    for alone in (0, 1000):
+        with pytest.raises(ValueError, match=r"^1$"):
+            parallel.map_in_order(fail, list(range(20)), 3, alone)
 
 
 def test_half_a_result_is_none(monkeypatch):

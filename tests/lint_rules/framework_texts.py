@@ -15,11 +15,20 @@ _SKYRL = "trainer:\n  gradient_checkpointing: false\n  policy:\n    megatron_con
 _RLINF = "actor:\n  training_backend: megatron\n  model:\n    recompute_granularity: full\n"
 _NEMO_RL = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"
 _ROLL = "actor_train:\n  strategy_args:\n    strategy_name: megatron_train\n    strategy_config:\n      {}\n"
+_VERL = "python3 -m verl.trainer.main_ppo --config-name=ppo_megatron_trainer.yaml "
+_ACTOR, _REF = (f"actor_rollout_ref.{role}.megatron.override_transformer_config" for role in ("actor", "ref"))
+_SLIME = "ray job submit -- python3 train.py --actor-num-nodes 1 --hf-checkpoint /m --num-layers 4 "
 _MINDSPEED_RL = "megatron_training:\n  model: x\nactor_config:\n  model: x\n  recompute_granularity: selective\n"
 
 
 def _script(*commands: str) -> list[Example]:
     return [Example(f"{command}\n", filename="train.sh") for command in commands]
+
+
+def _of(framework: str, *flags: str) -> list[Example]:
+    """Launch scripts in a checkout of slime, or of its fork miles."""
+    beside = {f"{framework}/utils/arguments.py": ""}
+    return [Example(f"{_SLIME}{each}\n", filename="scripts/run.sh", beside=beside) for each in flags]
 
 
 TEXTS: dict[str, list[Example]] = {
@@ -62,10 +71,28 @@ TEXTS: dict[str, list[Example]] = {
             f"{_MEGATRON.replace('pretrain_gpt', 'mine')}--recompute-activations true",
             f"{_MEGATRON.replace('pretrain_gpt', 'mine')}--recompute-activations false",
             f"{_BRIDGE}--recompute_num_layers one",
+            f"{_BRIDGE}--recompute core_attn,mlp",
+            f"{_MEGATRON}--no-recompute-activations",
+            f"{_MEGATRON}--recompute-gran selective",
+            f"{_MEGATRON}--recompute-granularity selective --recompute-modules=core_attn mlp",
+            f"{_MEGATRON}--recompute-granularity selective\r",
+            f"{_VERL}{_REF}.recompute_granularity=selective",
+            f"{_VERL}{_ACTOR}.recompute_granularity=full,selective",
+            "megatron sft --model m --distribute_saved_activations true",
+            "megatron sft --model m --recompute_granularity selective --recompute_modules",
+        ),
+        *_of("miles", "--recompute_granularity selective", "--recompute-granularity selective --recompute-modules"),
+        Example(_AREAL.replace("true", "false") + "    recompute_granularity: null\n    recompute_modules: mlp\n"),
+        Example(
+            "python3 train.py --config config.yaml actor.megatron.recompute_granularity=selective\n",
+            filename="train.sh",
+            beside={"config.yaml": f"{_AREAL}    wrap_policy: x\n"},
         ),
     ],
+    "RCL201": [Example(f"{_PRIMUS}      recompute_modules: [mlp]\n      {_FULL}[0]\n")],
     "RCL202": [Example(f"{_SKYRL}      transformer_config_kwargs:\n        recompute_granularity: selective\n")],
     "RCL206": [
+        Example("experiment:\n  auto_tuner:\n    space:\n      recompute_granularty: [full]\n"),
         Example("policy:\n  megatron_cgf:\n    activation_checkpointing: true\n    recompute_granularity: full\n"),
         Example("model:\n  activations_checkpoint_granularity: full\n  activations_checkpoint_metod: uniform\n"),
     ],
@@ -82,10 +109,21 @@ TEXTS: dict[str, list[Example]] = {
         *_script(
             f"{_MEGATRON}--recompute-granularity full --recompute-activations",
             f"{_BRIDGE}--recompute_num_layers 4 --recompute_granularity full",
+            f"{_BRIDGE}--recompute_modules mlp model.recompute_granularity=full",
+            f"{_VERL}model_engine=megatron actor_rollout_ref.model.enable_gradient_checkpointing=True",
+            f"{_VERL}model_engine=megatron actor_rollout_ref.model.enable_gradient_checkpointing=True $ARGS",
             "primus-cli direct -- train pretrain --config a.yaml --recompute-granularity full",
         ),
+        *_of("slime", "--recompute_granularity selective", "--recompute-gran full", "--no-recompute-activations"),
     ],
     "RCL901": [
+        Example(f"{_NEMO_RL}    recompute_granularity: full\n  \x07 x: 1\n"),
+        Example(f"{_NEMO_RL}    recompute_granularity: 'full\n"),
+        Example(f"{_NEMO_RL}    recompute_granularity: full\n\tx: 1\n"),
+        Example(f"{_NEMO_RL}    recompute_granularity: full\n  - x\n"),
+        Example(f"{_NEMO_RL}    recompute_granularity: *full\n"),
+        Example(f"{_NEMO_RL}    recompute_granularity: @full\n"),
+        Example(f"{_NEMO_RL}    recompute_granularity: {{full"),
         Example(f"{_NEMO_RL}    <<: base\n    recompute_granularity: full\n"),
         Example(f"{_NEMO_RL}    recompute_granularity: [full\n"),
     ],
@@ -98,6 +136,12 @@ TEXTS: dict[str, list[Example]] = {
         Example("extends: [bases.yaml]\n" + _PRIMUS, beside={"base.yaml": _PRIMUS}),
         Example(f"defaults: nowhere/base.yaml\n{_NEMO_RL}"),
         Example(f"defaults: bases.yaml\n{_NEMO_RL}", beside={"base.yaml": _NEMO_RL}),
+    ],
+    "RCL907": [
+        Example("recompute_granularity: full  # recompute-lint: disable=RCL99\n"),
+        Example("recompute_granularity: full  # recompute-lint: disable=RCL101,unknwon-module,zzz\n"),
+        Example("x: 1\n  # recompute-lint: disable=RCL101\nrecompute_granularity: full\n"),
+        Example("recompute_granularity: full  # recompute-lint: disabel=RCL101\n"),
     ],
     "RCL905": [
         Example(f"{text}x = cfg.get('recompute_granularity', 'full')\n", filename="a.py")

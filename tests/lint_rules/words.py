@@ -199,6 +199,7 @@ def _said(code: str, files: Mapping[str, bytes | None], options: dict[str, objec
     before = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
         for name, content in files.items():
+            Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
             if content is not None:
                 Path(folder, name).write_bytes(content)
         os.chdir(folder)

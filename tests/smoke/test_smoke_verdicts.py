@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import venv
 from pathlib import Path
 
@@ -285,7 +286,8 @@ def test_a_megatron_that_is_not_there_gives_a_message(wanted, capsys, options, t
 
 
 @pytest.mark.parametrize(("version", "uniform"), [("0.12.3", "raised"), ("0.14.0", "raised"), ("0.19.2", "pass")])
-def test_other_releases(version, uniform, release, options):
+def test_other_releases(version, uniform, release, options, tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path))
     chosen = options(mcore=release(version))
     result = run_one({**DENSE, "num_layers": 3, **full("uniform", 2)}, chosen)
     if "needs triton" in (result.reason or ""):
@@ -293,6 +295,7 @@ def test_other_releases(version, uniform, release, options):
     assert result.verdict == uniform
     result = run_one({**DENSE, **selective("layernorm")}, chosen)
     assert (result.verdict, result.reason) == ("pass", None)
+    assert list(tmp_path.iterdir()) == [], "no C++ is compiled"
 
 
 def test_layernorm_gradients_of_0_14_differ_only_under_saved_tensors_hooks(release, options):
@@ -344,3 +347,26 @@ def _run_in(environment, folder):
         text=True,
         timeout=120,
     )
+
+
+def test_what_a_process_group_lets_go_of_late_is_not_kept():
+    """A thread of Gloo's holds a tensor until it runs again after the collective: on a busy machine, for a while."""
+    torch = pytest.importorskip("torch")
+    from recompute_lint.smoke import measure, watch
+
+    storages = watch.Storages([])
+    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    try:
+        with storages:
+            tensor = torch.ones(64) + 1
+            torch.distributed.all_reduce(tensor)
+    finally:
+        torch.distributed.destroy_process_group()
+    holder = [tensor.untyped_storage()]
+    del tensor
+    thread = threading.Timer(0.3, holder.clear)
+    thread.start()
+    measure._wait_for_collectives(storages, set())
+    assert holder == []
+    assert not list(storages.sent)
+    thread.join()

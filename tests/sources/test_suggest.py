@@ -48,3 +48,8 @@ def test_letters_that_only_one_has_are_two_for_each_change_at_most(left: str, ri
 )
 def test_nearest(name: str, candidates: list[str], tolerance: float, answer: str | None) -> None:
     assert nearest(name, candidates, tolerance) == answer
+
+
+def test_a_third_of_the_letters_may_be_wrong_unless_it_is_said_otherwise() -> None:
+    assert nearest("core_axyz", ["core_attn"]) == "core_attn"
+    assert nearest("core_wxyz", ["core_attn"]) is None

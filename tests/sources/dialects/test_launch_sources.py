@@ -7,12 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from recompute_lint.hooks.engine import Linter
+from recompute_lint.hooks.options import Configurations
 from recompute_lint.sources.dialects import launch_script
 from recompute_lint.sources.reader import Document, Reader
 
 HALF = "--recompute-granularity full --recompute-method uniform"  # and no number of layers
 MODEL = "MODEL_ARGS=(--num-layers 4 --hidden-size 64 --num-attention-heads 4)\n"
 RUN = f"python3 train.py ${{MODEL_ARGS[@]}} {HALF}\n"
+
+
+def diagnostics(name: str, text: str):
+    return Linter(Configurations({"mcore": "0.16.1"}, isolated=True)).run([name], {name: text.encode()}).diagnostics
 
 
 def codes(found) -> list[tuple[str, int, str]]:
@@ -211,6 +217,15 @@ class TestWhatIsWrongStaysACommand:
     def test_a_sentence_is_none(self, lint, text: str) -> None:
         assert lint({"a.py": text}, mcore="0.16.1") == []
         assert lint({"a.sh": text.replace("X = ", "X=")}, ["a.sh"], mcore="0.16.1") == []
+
+    @pytest.mark.parametrize("word", ["true", "Yes", "on", "1", "false", "No", "off", "0"])
+    def test_a_word_for_on_or_off_is_told_from_others(self, lint, word: str) -> None:
+        (found,) = diagnostics("a.sh", f"python t.py --recompute-activations {word}\n")
+        advice = "write --recompute-activations alone"
+        if word.lower() in ("false", "no", "off", "0"):
+            advice = f"delete --recompute-activations {word}"
+        assert (found.code, found.help) == ("RCL111", advice)
+        assert diagnostics("a.sh", f"python t.py --recompute-activations {word}s\n") == []
 
     @pytest.mark.parametrize("program", ["train.py", "train_async.py"])
     def test_slimes_programs_ignore_stray_words(self, lint, program: str) -> None:

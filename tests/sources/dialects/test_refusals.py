@@ -146,6 +146,8 @@ def test_megatron_lm_test_recipes(lint, entry: str, expected: list[str]) -> None
         ("recompute_num_layers: 1.0", ["RCL111"]),
         ('recompute_num_layers: "1"', []),
         ("recompute_granularity: null\n    recompute_modules: mlp", ["RCL110"]),
+        ("recompute_granularity: null", []),
+        ("recompute_granularity: null\n    recompute_method: uniform", ["RCL209"]),
     ],
 )
 def test_areal(lint, entry: str, expected: list[str]) -> None:
