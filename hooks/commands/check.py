@@ -160,6 +160,9 @@ def _check_together(namespace: argparse.Namespace) -> None:
         raise UsageError("--stdin-filename names standard input, which is read where a path is -")
     if namespace.evidence and namespace.output_format not in ("markdown", "github"):
         raise UsageError("--evidence is part of the report of --output-format markdown only")
+    if namespace.fix and (namespace.add_suppressions or namespace.write_baseline):
+        other = "--add-suppressions" if namespace.add_suppressions else "--write-baseline"
+        raise UsageError(f"{other} takes findings as they are: run it after --fix")
     if namespace.statistics and namespace.output_format not in (None, "full", "concise", "json"):
         raise UsageError(f"--statistics is text or JSON, not {namespace.output_format}")
 

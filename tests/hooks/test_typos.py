@@ -48,6 +48,10 @@ GET = 'x = config.get("recompute_granularity", "full")'
         (("check", "--mcore", "main"), "0.19.2; a source tree is named by its folder"),
         (("check", "--stdin-filename", "a.yaml"), "which is read where a path is -"),
         (("check", "--evidence", "a.md", "a.yaml"), "--output-format markdown only"),
+        (("check", "--fix", "--add-suppressions", "."), "--add-suppressions takes findings as they are"),
+        (("check", "--fix", "--write-baseline", "b", "."), "--write-baseline takes findings as they are"),
+        (("advise", "--gpus", "0", "a.yaml"), "--gpus must be 1 or more, not 0"),
+        (("smoke", "--timeout", "0", "a.yaml"), "--timeout must be more than 0 and at most 1,000,000, not 0"),
         (("check", "--statistics", "--output-format", "sarif", "."), "--statistics is text or JSON, not sarif"),
     ],
 )
