@@ -5,6 +5,7 @@ Each command has a module of its own; only the one that is asked for is imported
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -20,7 +21,18 @@ if TYPE_CHECKING:
     from types import ModuleType, SimpleNamespace
 
 #: What other linters call a command of ours.
-_ELSEWHERE = {"lint": "check", "rule": "explain", "rules": "explain", "config": "check --show-settings"}
+_ELSEWHERE = {
+    "lint": "check",
+    "fix": "check --fix",
+    "rule": "explain",
+    "rules": "explain",
+    "config": "check --show-settings",
+    "lsp": "server",
+    "version": "--version",
+}
+
+#: What standard output says where it cannot be written.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 _EPILOG = "'recompute-lint PATHS' is short for 'recompute-lint check PATHS'."
 
@@ -52,7 +64,11 @@ def run() -> int:
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
                 stream.flush()
-    except (OSError, ValueError):
+    except BrokenPipeError:
+        return code
+    except OSError as error:
+        code = _unwritten(error)
+    except ValueError:
         return code
     os._exit(code)
 
@@ -74,6 +90,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         # the reader of our output has seen enough; keep Python from complaining about it at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        if error.filename is not None or error.errno not in _FULL:
+            raise
+        return _unwritten(error)
+
+
+def _unwritten(error: OSError) -> int:
+    """Say that standard output cannot be written, where it is full."""
+    from ..sources.text import reason_of
+
+    print(f"recompute-lint: standard output: cannot be written: {reason_of(error)}", file=sys.stderr)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 2
 
 
 def _as_path(argument: str) -> str:
@@ -96,8 +125,8 @@ def _run(arguments: list[str]) -> int:
             return _top_level(arguments)
         if command == "help" and not os.path.lexists(command):
             return _run([*arguments[1:2], "--help"])
-        behind = next((word for word in arguments if word in COMMANDS and not os.path.lexists(word)), None)
-        if behind and command.startswith("-"):
+        behind = _command_behind(arguments)
+        if behind:
             options = " ".join(word for word in arguments if word != behind)
             print(f"recompute-lint: the command comes first: recompute-lint {behind} {options}", file=sys.stderr)
             return 2
@@ -115,6 +144,21 @@ def _run(arguments: list[str]) -> int:
 
         fill(namespace)
     return module.run(namespace)
+
+
+def _command_behind(arguments: list[str]) -> str | None:
+    """A command behind options or paths; neither a file that is there nor, behind a path, the value of an option."""
+    words = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return next(
+        (
+            word
+            for before, word in zip(["", *words], words, strict=False)
+            if word in COMMANDS
+            and not os.path.lexists(word)
+            and (words[0].startswith("-") or not before.startswith("-"))
+        ),
+        None,
+    )
 
 
 def _namespace(command: str, module: ModuleType, arguments: list[str]) -> Namespace | SimpleNamespace:

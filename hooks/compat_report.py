@@ -121,6 +121,7 @@ def _data(cell: Cell) -> dict[str, object]:
     return {"ok": False, "code": cell.verdict, "message": cell.message, "line": cell.line}
 
 
+#: A path that is too long is cut at its beginning: its end tells it from others.
 _STYLE = """
 :root { color-scheme: light dark; --ok: #d7f0dd; --bad: #f8d0cc; --line: #8886; --mark: #2962ff; --back: #fff; }
 @media (prefers-color-scheme: dark) { :root { --ok: #1d4a2b; --bad: #6b2620; --back: #161616; --mark: #82aaff; } }
@@ -129,8 +130,10 @@ body { font: 15px/1.45 system-ui, sans-serif; margin: 1.5rem; background: var(--
 table { border-collapse: separate; border-spacing: 2px; }
 th { font-weight: 600; text-align: left; padding: .15rem .5rem; white-space: nowrap; }
 .scroll th[scope=row], .scroll th:first-child { position: sticky; left: 0; z-index: 1; background: var(--back); }
-th[scope=row] { font: 13px ui-monospace, monospace; }
-@media (max-width: 50rem) { th[scope=row] { max-width: 38vw; overflow: hidden; text-overflow: ellipsis; } }
+th[scope=row] { font: 13px ui-monospace, monospace; max-width: 45vw; overflow: hidden; text-overflow: ellipsis;
+  direction: rtl; text-align: left; }
+th[scope=row]::before, th[scope=row]::after { content: "\\200e"; }
+@media (max-width: 50rem) { th[scope=row] { max-width: 38vw; } }
 td { position: relative; min-width: 3.6rem; padding: .15rem .3rem; text-align: center; border-radius: 3px; }
 tbody td { font-size: 13px; }
 td.ok { background: var(--ok); }
@@ -141,6 +144,8 @@ td span { display: none; position: absolute; z-index: 2; top: 100%; right: 0; wi
   font-weight: 400; box-shadow: 0 2px 8px #0004; }
 td:nth-child(-n+6) span { left: 0; right: auto; }
 td:hover span, td:focus span { display: block; }
+@media (max-width: 50rem) { td span, td:nth-child(-n+6) span { position: fixed; top: auto; bottom: 1rem; left: 1rem;
+  right: 1rem; width: auto; max-width: none; } }
 .legend td { min-width: 2rem; }
 """
 

@@ -15,7 +15,7 @@ from ..sources import dialects, facts, keys
 from ..sources.files import is_told, kind_of, matches_any, walk
 from ..sources.model import Finding, Site, Span, TooMuch
 from ..sources.reader import Document, Reader
-from ..sources.text import decode, is_utf16, read_bytes, too_large
+from ..sources.text import decode, is_utf16, read_bytes, reason_of, too_large
 from ..sources.unread import FRAMEWORK, Unread, unread
 from .contracts import Contracts
 from .diagnostics import Raw
@@ -100,6 +100,8 @@ class Linter:
         self._linted: Document | None = None
         self._verbose = False
         self._predicts = predicts
+        #: Why folders could not be listed.
+        self._closed: list[OSError] = []
 
     def contract(self, path: str) -> Choice:
         """The contract for the file at ``path``; see :class:`Contracts`."""
@@ -108,7 +110,7 @@ class Linter:
     def files(self, paths: list[str], *, force_exclude: bool = False) -> Iterator[str]:
         """The files to lint at and below ``paths``."""
 
-        return walk(paths, self.is_excluded, force_exclude=force_exclude)
+        return walk(paths, self.is_excluded, force_exclude=force_exclude, closed=self._closed.append)
 
     def is_excluded(self, path: str) -> bool:
         """Whether the options leave a file or folder out."""
@@ -240,7 +242,7 @@ class Linter:
         return report._replace(
             sites=whole.sites,
             linted_against=tuple(whole.linted_against),
-            doubts=tuple(whole.doubts),
+            doubts=(*whole.doubts, *(f"{one.filename}: cannot be read: {reason_of(one)}" for one in self._closed)),
             unread=tuple(whole.unread),
             read=tuple(whole.read),
         )

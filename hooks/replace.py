@@ -96,7 +96,7 @@ def write(path: str, content: bytes) -> None:
     os.umask(mask)
     mode = 0o666 & ~mask
     with contextlib.suppress(FileNotFoundError):
-        status = os.stat(target)
+        status = os.stat(path)  # not of the target: where a descriptor leads to may have no name
         if not stat.S_ISREG(status.st_mode):
             with open(path, "wb") as stream:
                 stream.write(content)
@@ -107,7 +107,7 @@ def write(path: str, content: bytes) -> None:
             os.chmod(descriptor if os.chmod in os.supports_fd else temporary(), mode)
             os.replace(temporary(), target)
     except OSError as error:
-        error.filename = error.filename or path
+        error.filename = path
         raise
 
 

@@ -40,7 +40,8 @@ class Report(NamedTuple):
     read: tuple[str, ...] = ()
     #: The releases that files were linted against, each with where it is from, in order of first use.
     linted_against: tuple[str, ...] = ()
-    #: What speaks against these: another release is installed than is pinned, or a pin names one that is not known.
+    #: What speaks against the report: another release is installed than is pinned, a pin names one that is not known,
+    #: or a folder cannot be listed.
     doubts: tuple[str, ...] = ()
     #: The texts of the files that diagnostics are in, by path.
     lines: Mapping[str, list[str]] = MappingProxyType({})

@@ -60,7 +60,9 @@ def check_release(requested: str, by: str) -> None:
     try:
         store.load(requested)
     except store.UnknownRelease as error:
-        raise store.UnknownRelease(f"{by}: {error}") from None
+        # a branch, or a word such as latest
+        hint = "" if any(map(str.isdigit, requested)) else "; a source tree is named by its folder"
+        raise store.UnknownRelease(f"{by}: {error}{hint}") from None
 
 
 def check_model(path: str, by: str) -> None:

@@ -76,7 +76,13 @@ SKIPPED = frozenset(
 _SERVERS = frozenset({".buildkite", ".ci", ".circleci", ".github", ".gitlab", ".gitlab-ci.yaml", ".gitlab-ci.yml"})
 
 
-def walk(paths: list[str], excluded: Callable[[str], bool], *, force_exclude: bool = False) -> Iterator[str]:
+def walk(
+    paths: list[str],
+    excluded: Callable[[str], bool],
+    *,
+    force_exclude: bool = False,
+    closed: Callable[[OSError], object] = bool,
+) -> Iterator[str]:
     """Yield the files to lint, each once, folders in the order given and sorted within.
 
     A file named by itself is yielded whatever it is called, unless ``force_exclude``. Below a folder, only files with a
@@ -88,6 +94,7 @@ def walk(paths: list[str], excluded: Callable[[str], bool], *, force_exclude: bo
         excluded: whether a path is excluded by an option.
         force_exclude: whether that holds for files named by themselves, too; as a hook's are, which names whatever
             was changed, data included.
+        closed: told of each folder that cannot be listed.
     """
     seen: set[str] = set()
     for path in paths:
@@ -99,7 +106,7 @@ def walk(paths: list[str], excluded: Callable[[str], bool], *, force_exclude: bo
             continue
         from .gitignore import ignores_above  # not needed for the files that a hook is given
 
-        below = _below(path, excluded, ignores_above(path), {os.path.realpath(path)})
+        below = _below(path, excluded, ignores_above(path), {os.path.realpath(path)}, closed)
         if len(paths) == 1:  # no need to remember a hundred thousand
             yield from below
             return
@@ -109,12 +116,19 @@ def walk(paths: list[str], excluded: Callable[[str], bool], *, force_exclude: bo
                 yield file
 
 
-def _below(folder: str, excluded: Callable[[str], bool], ignores: list[Ignore], visited: set[str]) -> Iterator[str]:
+def _below(
+    folder: str,
+    excluded: Callable[[str], bool],
+    ignores: list[Ignore],
+    visited: set[str],
+    closed: Callable[[OSError], object],
+) -> Iterator[str]:
     from .gitignore import Ignore, ignored
 
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
+    except OSError as error:
+        closed(error)
         return
     if ignores and any(entry.name == ".gitignore" for entry in entries):
         ignores = [*ignores, Ignore.read(folder)]
@@ -138,9 +152,9 @@ def _below(folder: str, excluded: Callable[[str], bool], ignores: list[Ignore], 
             real = os.path.realpath(path)
             if real in visited or any(real.startswith(other + os.sep) for other in visited):
                 continue  # it leads to where we have been or will be
-            yield from _below(path, excluded, ignores, visited | {real})
+            yield from _below(path, excluded, ignores, visited | {real}, closed)
         else:
-            yield from _below(path, excluded, ignores, visited)
+            yield from _below(path, excluded, ignores, visited, closed)
 
 
 def _is_data(path: str) -> bool:

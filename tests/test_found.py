@@ -48,6 +48,13 @@ def test_the_page_and_a_patch_that_applies(run, tmp_path):
     assert run([FIX, EDIT], "--check")[0] == 1  # nothing is left to find
 
 
+def test_a_default_behind_another_is_patched_too(run, tmp_path):
+    write(tmp_path, {"co/o+r/c.py": 'n = int(getattr(config, "recompute_num_layers", 0) or 0)\n'})
+    default = {**FIX, "title": "A default", "rule": "RCL301"}
+    assert run([FIX, EDIT, default]) == (0, "")
+    assert "+n = int(config.recompute_num_layers)\n" in (tmp_path / "docs/found/o+r.patch").read_text()
+
+
 def test_whether_it_is_up_to_date(run, tmp_path):
     run([FIX, EDIT])
     assert run([FIX, EDIT], "--check") == (0, "")

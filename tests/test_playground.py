@@ -5,13 +5,11 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import threading
 import zipfile
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from tests.browser import CHROMIUM, dom
 from tools.playground import make
 
 RECIPE = (
@@ -78,7 +76,7 @@ def test_the_substitute_for_rpds_changes_nothing_that_it_is_asked_to_change():
     assert three.push_front("y") == ("y", "x") and three.push_front("y").rest == three and three.first == "x"
 
 
-@pytest.mark.skipif(not (shutil.which("chromium") and shutil.which("npm")), reason="needs chromium and npm")
+@pytest.mark.skipif(not (CHROMIUM and shutil.which("npm")), reason="needs chromium and npm")
 def test_the_page_in_a_browser(tmp_path):
     """Real Chromium, to which nothing but this machine answers."""
     try:
@@ -87,29 +85,6 @@ def test_the_page_in_a_browser(tmp_path):
         pytest.skip("npm cannot get Pyodide")
     text = (tmp_path / "playground.md").read_text(encoding="utf-8").replace('src="', 'src="playground/')
     (tmp_path / "index.html").write_text(text, encoding="utf-8")
-    served: list[str] = []
-
-    class Handler(SimpleHTTPRequestHandler):
-        extensions_map = {**SimpleHTTPRequestHandler.extensions_map, ".mjs": "text/javascript"}  # noqa: RUF012
-
-        def log_message(self, *words: object) -> None:
-            served.append(self.path)
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(tmp_path)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    command = [
-        "chromium",
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--virtual-time-budget=60000",
-        "--dump-dom",
-    ]
-    only_here = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-    address = f"http://127.0.0.1:{server.server_port}/index.html"
-    try:
-        done = subprocess.run([*command, only_here, address], capture_output=True, text=True, timeout=180)
-    finally:
-        server.shutdown()
-    assert 'error[RCL106] "moe_atc" is not a recompute module' in done.stdout, done.stdout[-2000:] + done.stderr[-2000:]
+    page, served = dom(tmp_path, "index.html")
+    assert 'error[RCL106] "moe_atc" is not a recompute module' in page, page[-2000:]
     assert "/playground/bundle.zip" in served

@@ -37,6 +37,17 @@ def test_actions_are_pinned_to_one_commit_each(workflows):
     assert "actions/checkout" in names
 
 
+@pytest.mark.parametrize("name", ["ci.yml", "release.yml", "init.yml", "action.yml"])
+def test_they_are_what_github_reads(workflows, tmp_path, name):
+    """By the schemas that check-jsonschema has of them."""
+    pytest.importorskip("check_jsonschema")
+    (tmp_path / name).write_text(workflows[name], encoding="utf-8")
+    schema = "vendor.github-actions" if name == "action.yml" else "vendor.github-workflows"
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(tmp_path / name)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.skipif(ZIZMOR is None, reason="zizmor is not installed")
 def test_zizmor_finds_nothing(workflows, tmp_path):
     folder = tmp_path / ".github" / "workflows"

@@ -144,7 +144,7 @@ def _patches(entry: dict[str, Any], repository: Repository, mine: list[Diagnosti
         text = decode(path, content)
         if not isinstance(text, str):
             continue
-        new = _edited(text, entry["edits"], here) if "edits" in entry else apply(text, _fixes(here))[0]
+        new = _edited(text, entry["edits"], here) if "edits" in entry else _fixed(text, here, content)
         if new == text or not _holds(path, content, encode(new, like=content, path=path), len(here)):
             continue
         name = str(Path(path).relative_to(repository.folder))
@@ -153,12 +153,28 @@ def _patches(entry: dict[str, Any], repository: Repository, mine: list[Diagnosti
     return made
 
 
-def _fixes(found: list[Diagnostic]) -> list[Any]:
+#: A default behind another is found once that is gone: ``getattr(config, key, 0) or 0``.
+_ROUNDS = 3
+
+
+def _fixed(text: str, found: list[Diagnostic], content: bytes) -> str:
+    """The text with the fixes of findings, and of those that they bring to light, as ``--fix`` does."""
     from recompute_lint.hooks.fix import resolved
 
-    text = Path(found[0].span.path).read_text(encoding="utf-8")
-    fixes = [resolved(diagnostic.fix, text) for diagnostic in found if diagnostic.fix is not None]
-    return [fix for fix in fixes if fix is not None]
+    path, code = found[0].span.path, found[0].code
+    for _ in range(_ROUNDS):
+        fixes = [resolved(diagnostic.fix, text) for diagnostic in found if diagnostic.fix is not None]
+        text = apply(text, [fix for fix in fixes if fix is not None])[0]
+        diagnostics = _lint_text(path, encode(text, like=content, path=path))
+        lines = {diagnostic.span.line for diagnostic in found}
+        found = [one for one in diagnostics if one.code == code and one.span.line in lines]
+        if not found:
+            break
+    return text
+
+
+def _lint_text(path: str, content: bytes) -> list[Diagnostic]:
+    return Linter(Configurations({}, isolated=True)).run([path], {path: content}).diagnostics
 
 
 def _edited(text: str, edits: list[list[str]], found: list[Diagnostic]) -> str:
@@ -181,10 +197,7 @@ def _edited(text: str, edits: list[list[str]], found: list[Diagnostic]) -> str:
 def _holds(path: str, before: bytes, after: bytes, fewer: int) -> bool:
     """Whether the findings are gone, and nothing else is found."""
 
-    def count(content: bytes) -> int:
-        return len(Linter(Configurations({}, isolated=True)).run([path], {path: content}).diagnostics)
-
-    return count(after) <= count(before) - fewer
+    return len(_lint_text(path, after)) <= len(_lint_text(path, before)) - fewer
 
 
 def _head(found: list[Repository], sections: list[str], patches: dict[str, str]) -> str:

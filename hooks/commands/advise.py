@@ -19,7 +19,7 @@ from ..memory import site_of, target_of, trains
 from ..option_table import size
 from ..stated import check_facts
 from .common import UsageError, add_configuration_options, fail
-from .smoke_options import _pairs, read, store
+from .smoke_options import _pairs, check_numbers, read, store
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,6 +67,7 @@ def run(namespace: argparse.Namespace) -> int:
 
 
 def _options(namespace: argparse.Namespace) -> AdviseOptions:
+    check_numbers(namespace)
     if namespace.imbalance < 1:
         raise UsageError(f"--imbalance: {namespace.imbalance} is less than 1, the balanced share")
     facts = _pairs(namespace.facts, "--facts")

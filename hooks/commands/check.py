@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=output.FORMATS,
         help=f"{', '.join(output.FORMATS)} (default: full)",
     )
-    report.add_argument("--output-file", metavar="FILE", help="write the report to FILE")
+    report.add_argument("--output-file", metavar="FILE", help="write the report to FILE; - is standard output")
     report.add_argument(
         "--evidence",
         metavar="FILE",
@@ -98,6 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(namespace: argparse.Namespace) -> int:
     """Lint, report, and return the exit code."""
     try:
+        _check_together(namespace)
         if namespace.watch:
             from .check_modes import watch
 
@@ -113,7 +114,7 @@ def run(namespace: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        return fail(UsageError(f"{error.filename}: cannot be written: {reason_of(error)}"))
+        return fail(_unwritten(error, namespace))
     if namespace.min_severity == "error":
         report = report._replace(diagnostics=[one for one in report.diagnostics if one.severity == "error"])
     report = report._replace(evidence=evidence)
@@ -140,9 +141,30 @@ def run(namespace: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise
     except OSError as error:
-        file = namespace.output_file or os.environ.get(_SUMMARY)
-        return fail(UsageError(f"{file}: cannot be written: {reason_of(error)}"))
+        return fail(_unwritten(error, namespace))
     return _exit_code(report, namespace)
+
+
+def _unwritten(error: OSError, namespace: argparse.Namespace) -> UsageError:
+    file = error.filename or namespace.output_file or "standard output"
+    return UsageError(f"{file}: cannot be written: {reason_of(error)}")
+
+
+def _check_together(namespace: argparse.Namespace) -> None:
+    """Check that options which need another have it.
+
+    Raises:
+        UsageError: one does not.
+    """
+    if namespace.stdin_filename and "-" not in namespace.paths:
+        raise UsageError("--stdin-filename names standard input, which is read where a path is -")
+    if namespace.evidence and namespace.output_format not in ("markdown", "github"):
+        raise UsageError("--evidence is part of the report of --output-format markdown only")
+    if namespace.fix and (namespace.add_suppressions or namespace.write_baseline):
+        other = "--add-suppressions" if namespace.add_suppressions else "--write-baseline"
+        raise UsageError(f"{other} takes findings as they are: run it after --fix")
+    if namespace.statistics and namespace.output_format not in (None, "full", "concise", "json"):
+        raise UsageError(f"--statistics is text or JSON, not {namespace.output_format}")
 
 
 def _mode(namespace: argparse.Namespace) -> Callable[[Source, argparse.Namespace], int] | None:
@@ -198,8 +220,12 @@ def _append(text: str, path: str) -> None:
     content = text.encode("utf-8", "backslashreplace")
     if len(content) > _MOST_SUMMARY:
         content = content[: content.rindex(b"\n\n", 0, _MOST_SUMMARY)] + b"\n\nThe rest did not fit in here.\n"
-    with open(path, "ab") as stream:
-        stream.write(content + b"\n")
+    try:
+        with open(path, "ab") as stream:
+            stream.write(content + b"\n")
+    except OSError as error:
+        error.filename = path
+        raise
 
 
 def _evidence(paths: list[str]) -> str:

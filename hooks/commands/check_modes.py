@@ -105,6 +105,11 @@ def diff(source: Source, namespace: argparse.Namespace) -> int:
             rows.append(row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n")
     text = "".join(rows)
     write_to(namespace.output_file, visible_lines(text) if is_terminal() and not namespace.output_file else text)
+    left_out = sum(one.fix is not None and not one.fix.safe for one in report.diagnostics)
+    if left_out and not (namespace.unsafe_fixes or namespace.quiet):
+        write_error(f"recompute-lint: left out: {counted(left_out, 'finding')} with an unsafe fix; see --unsafe-fixes")
+    elif report.diagnostics and not (results or namespace.quiet):
+        write_error(f"recompute-lint: nothing to change: {counted(len(report.diagnostics), 'finding')} without a fix")
     return 1 if results and not namespace.exit_zero else 0
 
 

@@ -125,12 +125,12 @@ def write_as_it_is(text: str) -> None:
 
 
 def write_to(path: str | None, text: str) -> None:
-    """Write to a file, or to standard output where there is none, as :func:`write_as_it_is` does.
+    """Write to a file, or to standard output where there is none, or ``-``, as :func:`write_as_it_is` does.
 
     Raises:
         OSError: it cannot be written.
     """
-    if path:
+    if path and path != "-":
         from ..replace import write as replace
 
         replace(path, text.encode("utf-8", "backslashreplace"))

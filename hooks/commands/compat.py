@@ -6,6 +6,7 @@ Recipes with the same verdicts are one group. html is a page with a matrix, whic
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
 from functools import partial
 
@@ -14,6 +15,7 @@ from ...lint_rules.check import check
 from ...schemas import store
 from ...schemas.choose import Choice
 from ...schemas.contract import Contract
+from ...sources.errors import shown
 from ...sources.model import Finding, Site
 from ..compat_report import OK, Cell, Row, as_html, as_json, as_markdown, as_text
 from ..contracts import Contracts
@@ -83,18 +85,18 @@ def run(namespace: argparse.Namespace) -> int:
 
 def _print(namespace: argparse.Namespace, rows: list[Row], releases: list[str]) -> None:
     format = namespace.output_format
-    shown = [row for row in rows if namespace.all or any(cell.verdict != OK for cell in row.cells.values())]
+    told = [row for row in rows if namespace.all or any(cell.verdict != OK for cell in row.cells.values())]
     if format == "json":
-        write_as_it_is(as_json(shown))
+        write_as_it_is(as_json(told))
     elif format == "html":
-        write(as_html(shown, releases))
+        write(as_html(told, releases))
     else:
         used = "; ".join(dict.fromkeys(f"{row.used}: {row.because}" for row in rows))
         end = f"In use: megatron-core {used}.\n" if used else "No recipes.\n"
-        if not shown:
+        if not told:
             write(f"Every recipe is ok in every release. {end}" if rows else end)
         elif format == "markdown":
-            write(as_markdown(shown, releases) + end)
+            write(as_markdown(told, releases) + end)
         else:
             listed = as_text(rows, releases, all=namespace.all)
             write(f"{listed}\nCompared: {', '.join(releases)}. {end}")
@@ -104,21 +106,24 @@ def _versions(wanted: str) -> list[str]:
     """The releases that are compared: those in the range, or the newest of each series with other checks than before.
 
     Raises:
-        UsageError: there is none in the range.
+        UsageError: it is no range, or there is none in it.
     """
     known = store.releases()
     if wanted:
-        first, _, last = wanted.partition("..")
-        low, high = store.version_key(first), store.version_key(last or first)
+        match = re.fullmatch(r"(?P<first>\d+(?:\.\d+)*)?(?P<to>\.\.)?(?P<last>\d+(?:\.\d+)*)?", wanted)
+        if match is None or wanted == "..":
+            raise UsageError(f"--releases: {shown(wanted)} is not a range of releases; write 0.12..0.19, or 0.12..")
+        low = store.version_key(match["first"] or known[0])
+        high = store.version_key(match["last"] or (known[-1] if match["to"] else match["first"]))
         known = [
             version
             for version in known
             if store.version_key(version)[: len(low)] >= low and store.version_key(version)[: len(high)] <= high
         ]
         if not known:
-            raise UsageError(
-                f"no release known is in {wanted}; known are {store.releases()[0]} to {store.releases()[-1]}"
-            )
+            order = "; the older comes first" if low > high else ""
+            of = f"known are {store.releases()[0]} to {store.releases()[-1]}"
+            raise UsageError(f"no release known is in {wanted}; {of}{order}")
     return store.newest_of_each_series(known)
 
 

@@ -1,8 +1,10 @@
 """Print a script that completes commands, options and names in a shell. Needs shtab (the extra "completion").
 
-For bash: recompute-lint completion bash > ~/.local/share/bash-completion/completions/recompute-lint
-For zsh, into a folder of $fpath: recompute-lint completion zsh > ~/.zfunc/_recompute-lint
-For fish: recompute-lint completion fish > ~/.config/fish/completions/recompute-lint.fish
+Bash and fish look for it in one place, and zsh in the folders of $fpath:
+
+    recompute-lint completion bash > ~/.local/share/bash-completion/completions/recompute-lint
+    recompute-lint completion zsh > ~/.zfunc/_recompute-lint
+    recompute-lint completion fish > ~/.config/fish/completions/recompute-lint.fish
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("shell", choices=SHELLS)
+    parser.add_argument("shell", choices=SHELLS, metavar="|".join(SHELLS), help="the shell to complete in")
 
 
 def run(namespace: argparse.Namespace) -> int:

@@ -21,15 +21,17 @@ _RELEASE = "a release, a series (0.16: its newest), a source tree, or 'installed
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="show|diff|derive")
     show = actions.add_parser("show", help="modules and checks of a release", description="Show a contract.")
     show.add_argument("release", nargs="?", default="", help=f"{_RELEASE} (default: the one in use here)")
     show.add_argument("--output-format", choices=("text", "json"), default="text", help="json prints the JSON Schema")
     diff = actions.add_parser("diff", help="what changed between two", description="Compare two contracts.")
-    diff.add_argument("old", help=_RELEASE)
-    diff.add_argument("new", help=_RELEASE)
+    diff.add_argument("old", metavar="OLD", help=_RELEASE)
+    diff.add_argument("new", metavar="NEW", help=_RELEASE)
     derive = actions.add_parser("derive", help="a contract from a source tree", description="Derive a contract.")
-    derive.add_argument("path", help="a checkout of Megatron-LM, an unzipped wheel, or a site-packages folder")
+    derive.add_argument(
+        "path", metavar="PATH", help="a checkout of Megatron-LM, an unzipped wheel, or a site-packages folder"
+    )
     derive.add_argument("-o", "--output", metavar="FILE", help="write the JSON Schema there")
     for action in (show, diff):
         action.add_argument("--no-cache", action="store_true", help="do not keep contracts derived from a source tree")

@@ -32,6 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(namespace: argparse.Namespace) -> int:
     """Show what is written, ask, write, and lint. Return the exit code: 0, also where nothing is written."""
     try:
+        if not os.path.isdir(namespace.folder):
+            raise UsageError(f"init: {namespace.folder}: not a folder")
         root = project_root(namespace.folder)
         if not is_repository(root):
             raise UsageError(f"{namespace.folder}: not in a git repository")

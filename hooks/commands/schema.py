@@ -49,5 +49,5 @@ def run(namespace: argparse.Namespace) -> int:
     except (UsageError, store.UnknownRelease) as error:
         return fail(error)
     except OSError as error:
-        return fail(UsageError(f"{namespace.output_file}: cannot be written: {reason_of(error)}"))
+        return fail(UsageError(f"{namespace.output_file or 'standard output'}: cannot be written: {reason_of(error)}"))
     return 0

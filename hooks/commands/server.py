@@ -13,6 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_rule_options(parser)
     add_contract_options(parser)
     add_configuration_options(parser)
+    parser.add_argument("--stdio", action="store_true", help="what it does anyway, and some editors say")
 
 
 def run(namespace: argparse.Namespace) -> int:

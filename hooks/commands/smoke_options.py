@@ -38,19 +38,28 @@ def add_arguments(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> 
     parser.add_argument("--output-format", choices=formats, default=formats[0])
 
 
+def check_numbers(namespace: argparse.Namespace) -> None:
+    """Check what a run is limited to, and what is counted.
+
+    Raises:
+        UsageError: a number is too small, or too large.
+    """
+    for name, value in (("--timeout", namespace.timeout), ("--memory-limit", namespace.memory_limit)):
+        if not 0 < value <= _MOST:
+            raise UsageError(f"{name} must be more than 0 and at most {_MOST:,}, not {value:g}")
+    for name in ("layers", "repeats", "gpus"):
+        value = getattr(namespace, name, None)
+        if value is not None and value < 1:
+            raise UsageError(f"--{name} must be 1 or more, not {value}")
+
+
 def options(namespace: argparse.Namespace) -> SmokeOptions:
     """The options as the runs want them.
 
     Raises:
         UsageError: one of them is wrong.
     """
-    for name, value in (("--timeout", namespace.timeout), ("--memory-limit", namespace.memory_limit)):
-        if not 0 < value <= _MOST:
-            raise UsageError(f"{name} must be a number from 0 to {_MOST:,}")
-    for name in ("layers", "repeats"):
-        value = getattr(namespace, name, None)
-        if value is not None and value < 1:
-            raise UsageError(f"--{name} must be 1 or more, not {value}")
+    check_numbers(namespace)
     facts, sizes = _pairs(namespace.facts, "--facts"), _pairs(namespace.size, "--size")
     check_facts(facts.items(), "--facts")
     check_facts(sizes.items(), "--size")

@@ -21,7 +21,7 @@ _MAX_BYTES = 2 * 2**20
 
 
 class NotMegatron(Exception):
-    """A folder holds no Megatron-Core, or one that has no ``TransformerConfig``."""
+    """A folder does not have Megatron-Core, or has one without a ``TransformerConfig``."""
 
 
 @dataclass(slots=True)
@@ -77,7 +77,7 @@ class Tree:
                 self.root = candidate
                 break
         else:
-            raise NotMegatron(f"{given} holds no {CONFIG_MODULE}")
+            raise NotMegatron(f"does not have {CONFIG_MODULE}")
         self.digests: dict[str, str] = {}
         self._modules: dict[str, Module | None] = {}
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import pty
 import stat
+import struct
 import subprocess
 import sys
+import termios
 
 import pytest
 
@@ -56,6 +60,19 @@ def test_help_and_version(command, option):
     result = command(option)
     assert result.code == 0
     assert "recompute-lint" in result.out
+
+
+@pytest.mark.parametrize(("columns", "widest"), [(60, 60), (200, 100)])
+def test_help_is_as_wide_as_the_terminal_and_not_too_wide_to_read(tmp_path, columns, widest):
+    master, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    command = [sys.executable, "-m", "recompute_lint", "schema", "--help"]
+    subprocess.run(command, cwd=ROOT, stdout=terminal, env=environment, check=True, timeout=60)
+    os.close(terminal)
+    lines = os.read(master, 65536).decode().splitlines()
+    os.close(master)
+    assert widest - 30 < max(map(len, lines)) <= widest
 
 
 @pytest.mark.parametrize("name", ["check", "show", "explain"])
@@ -445,6 +462,18 @@ def test_only_safe_fixes_unless_asked(command):
     assert check(command, "--fix", "--unsafe-fixes", "a.yaml").code == 0
     with open("a.yaml") as stream:
         assert stream.read() == TYPO.replace("[mlpp]", "[mlp, moe]")
+
+
+def test_diff_tells_of_fixes_that_it_leaves_out(command):
+    """Nothing at all would look as if all were well."""
+    result = command("check", "--diff", ".", files={"a.yaml": TYPO})
+    assert (result.code, result.out) == (0, "")
+    assert result.err == "recompute-lint: left out: 1 finding with an unsafe fix; see --unsafe-fixes\n"
+    result = command(
+        "check", "--diff", ".", files={"a.yaml": "policy:\n  megatron_cfg: {recompute_granularity: full\n"}
+    )
+    assert result.err == "recompute-lint: nothing to change: 1 finding without a fix\n"
+    assert command("check", "-q", "--diff", ".").err == ""
 
 
 def test_diff_changes_nothing(command):

@@ -341,6 +341,32 @@ def test_compat_of_a_range_without_releases(command):
     assert "no release known is in 7..8" in result.err
 
 
+@pytest.mark.parametrize(
+    ("releases", "said"),
+    [
+        ("abc", '--releases: "abc" is not a range of releases; write 0.12..0.19, or 0.12..'),
+        ("..", '--releases: ".." is not a range'),
+        ("0.19..0.12", "no release known is in 0.19..0.12; known are 0.3.0 to 0.19.2; the older comes first"),
+    ],
+)
+def test_compat_of_what_is_no_range(command, releases, said):
+    result = command("compat", ".", "--releases", releases, files={"a.yaml": BASE})
+    assert (result.code, said in result.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("releases", "compared"),
+    [
+        ("0.16..", ["0.16.1", "0.17.1", "0.18.2", "0.19.2"]),
+        ("..0.5", ["0.3.0", "0.4.0", "0.5.0", "0.19.2"]),
+        ("0.16.0", ["0.16.0", "0.19.2"]),
+    ],
+)
+def test_compat_of_a_range_with_an_open_end(command, releases, compared):
+    out = command("compat", ".", "--releases", releases, "--all", "--mcore", "0.19.2", files={"a.yaml": BASE}).out
+    assert f"Compared: {', '.join(compared)}. " in out
+
+
 def test_compat_where_all_is_well(command):
     result = command("compat", ".", "--releases", "0.14", files={"a.yaml": BASE})
     assert result.out.startswith("Every recipe is ok in every release. In use: megatron-core ")

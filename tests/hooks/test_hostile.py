@@ -89,6 +89,50 @@ def test_closed_streams(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "arguments", [".", "show a.yaml", "explain", "compat a.yaml", "contract show", "schema roll", "--show-settings ."]
+)
+def test_a_full_disk_is_said_in_a_line(tmp_path, arguments):
+    write(tmp_path, {"a.yaml": TYPO})
+    line = f"{sys.executable} -m recompute_lint {arguments} > /dev/full"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    said = "recompute-lint: standard output: cannot be written: no space left on device\n"
+    assert (done.returncode, done.stderr) == (2, said)
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+def test_standard_output_as_a_file(tmp_path, name):
+    write(tmp_path, {"a.yaml": TYPO})
+    done = run(tmp_path, "check", "--output-file", name, "--output-format", "concise", "a.yaml")
+    assert (done.stdout.startswith(b"a.yaml:5:25: RCL106"), done.stderr) == (True, b"")
+    assert os.listdir(tmp_path) == ["a.yaml"]
+
+
+def test_what_cannot_be_written_is_named_as_it_was_given(command, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", "/x/.recompute-lint-fix-0")
+
+    monkeypatch.setattr("recompute_lint.hooks.replace._temporary", refuse)
+    for option in ("--write-baseline", "--output-file"):
+        result = command("check", option, "b.json", ".", files={"a.yaml": TYPO})
+        assert (result.code, result.err) == (2, "recompute-lint: b.json: cannot be written: permission denied\n")
+
+
+def test_a_folder_that_cannot_be_listed_is_told(command, monkeypatch):
+    list_it = os.scandir
+
+    def scandir(path: str) -> object:
+        if os.path.basename(path) == "closed":
+            raise PermissionError(13, "Permission denied", path)
+        return list_it(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    result = command("check", ".", files={"a.yaml": "x: 1\n", "b/closed/c.yaml": TYPO})
+    assert (result.code, "warning: b/closed: cannot be read: permission denied" in result.err) == (0, True)
+    assert "warning: closed: cannot" not in command("check", "a.yaml").err
+
+
+@pytest.mark.parametrize(
     ("text", "codes"),
     [
         ('#!/usr/bin/env python3\nx = d.get("recompute_granularity", "full")\n', ["RCL301"]),

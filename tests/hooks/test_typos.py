@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
+import types
 
 import pytest
 
@@ -28,6 +31,28 @@ GET = 'x = config.get("recompute_granularity", "full")'
         (("-q", "check", "a.yaml"), "the command comes first: recompute-lint check -q a.yaml"),
         (("rule", "RCL106"), "did you mean 'recompute-lint explain'?"),
         (("lint", "a.yaml"), "did you mean 'recompute-lint check'?"),
+        (("version",), "did you mean 'recompute-lint --version'?"),
+        (("fix", "a.yaml"), "did you mean 'recompute-lint check --fix'?"),
+        (("a.yaml", "show"), "the command comes first: recompute-lint show a.yaml"),
+        (("check", "--output-format", "sarf"), '"sarf" is not one of full, concise, '),
+        (("check", "--output-format", "sarf"), "; did you mean sarif?"),
+        (("contract",), "required: show|diff|derive"),
+        (("contract", "shw"), '"shw" is not one of show, diff, derive; did you mean show?'),
+        (
+            ("contract", "derive", "."),
+            "recompute-lint: .: does not have megatron/core/transformer/tr",
+        ),
+        (("completion",), "required: bash|zsh|fish"),
+        (("init", "nofile"), "nofile: not a folder"),
+        (("init", "a.yaml"), "a.yaml: not a folder"),
+        (("check", "--mcore", "main"), "0.19.2; a source tree is named by its folder"),
+        (("check", "--stdin-filename", "a.yaml"), "which is read where a path is -"),
+        (("check", "--evidence", "a.md", "a.yaml"), "--output-format markdown only"),
+        (("check", "--fix", "--add-suppressions", "."), "--add-suppressions takes findings as they are"),
+        (("check", "--fix", "--write-baseline", "b", "."), "--write-baseline takes findings as they are"),
+        (("advise", "--gpus", "0", "a.yaml"), "--gpus must be 1 or more, not 0"),
+        (("smoke", "--timeout", "0", "a.yaml"), "--timeout must be more than 0 and at most 1,000,000, not 0"),
+        (("check", "--statistics", "--output-format", "sarif", "."), "--statistics is text or JSON, not sarif"),
     ],
 )
 def test_misspelled_options_and_commands(command, arguments, said):
@@ -35,6 +60,19 @@ def test_misspelled_options_and_commands(command, arguments, said):
     assert result.code == 2
     assert said in result.err
     assert len(result.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("arguments", [("a.yaml", "show"), ("check", "--stdin-filename", "show", "-")])
+def test_a_file_or_a_value_that_is_named_like_a_command_is_none(command, monkeypatch, arguments):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(RECIPE.encode())))
+    assert command(*arguments, files={"a.yaml": RECIPE, "show": "x\n"}).code == 0
+    assert command("a.yaml", "--exclude", "compat", files={"a.yaml": RECIPE}).code == 0
+
+
+def test_an_editor_may_say_stdio(command, monkeypatch):
+    server = types.SimpleNamespace(make=lambda of: types.SimpleNamespace(start_io=lambda: None))
+    monkeypatch.setitem(sys.modules, "recompute_lint.hooks.server", server)
+    assert command("server", "--stdio").code == 0
 
 
 def test_help_is_a_command(command):

@@ -378,7 +378,7 @@ def test_a_program_without_megatron_has_none_to_import(monkeypatch):
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        ({"x": ""}, "{0}: {0} holds no " + CONFIG),
+        ({"x": ""}, "{0}: does not have " + CONFIG),
         (
             {**TREE, CONFIG: "def broken(:\n"},
             "{0}: {0}/" + CONFIG + " is not valid Python",

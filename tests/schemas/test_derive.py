@@ -317,7 +317,7 @@ def test_a_subclass_adds_its_own_guards(contract_of):
 
 
 def test_a_folder_without_megatron_is_refused(tmp_path):
-    with pytest.raises(NotMegatron, match=r"holds no megatron/core/transformer/transformer_config\.py"):
+    with pytest.raises(NotMegatron, match=r"does not have megatron/core/transformer/transformer_config\.py"):
         derive(tmp_path)
 
 
