@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from ..sources.unread import FRAMEWORK, Unread, unread
 from .contracts import Contracts
 from .diagnostics import Raw
 from .options import Configurations, Options, UsageError
+from .parts import NOTHING, Part, joined
 from .report import Report, Reporter
 from .trouble import guarded
 
@@ -40,26 +41,6 @@ class Content(NamedTuple):
     marks: tuple[Finding, ...] = ()
 
 
-class Part(NamedTuple):
-    """What was found in some of the files."""
-
-    found: list[Raw]
-    #: How many sites they have.
-    sites: int
-    #: The releases that they were linted against; see :class:`Report`.
-    linted_against: list[str]
-    #: What speaks against one of these; see :class:`Report`.
-    doubts: list[str]
-    #: What each file with a site was read as, where that is asked for.
-    read_as: list[str]
-    #: The recompute settings that were not read.
-    unread: list[Unread]
-    #: The files that have sites.
-    read: list[str]
-    #: By path, what the files were that findings with a fix are in.
-    contents: dict[str, bytes]
-
-
 #: What is looked at of one file. There are some dozen recompute modules; and no one fixes a thousand mistakes.
 _MOST_SITES = 1000
 _MOST_ITEMS = 1000
@@ -67,6 +48,9 @@ _MOST_FINDINGS = 1000
 
 #: What a schema begins with: it says which settings there may be, and gives none.
 _JSON_SCHEMA = rb"""\$schema["']?\s*:\s*["']?https?://json-schema\.org/"""
+
+#: Kinds of files whose comments may silence findings.
+_COMMENTED = frozenset({"python", "yaml", "script"})
 
 #: From this many files on, several processes may share the work.
 _MANY = 150
@@ -152,11 +136,17 @@ class Linter:
         options = self._configurations.for_file(path)
         searched = content.decode("utf-16", "replace").encode() if is_utf16(content) else content
         kind = kind_of(path, searched) or "yaml"
+        has_root = any(stem in searched for stem in keys.ROOTS)
+        candidates = dialects.candidates(searched, kind, options.dialect, has_root=has_root)
+        concerns = keys.concerns(
+            searched, kind, options.extend_recompute_keys, lambda: self._contracts.modules(path), has_root=has_root
+        )
+        may_silence = kind in _COMMENTED and ((has_root and b"recompute-lint:" in searched) or b"RCL" in searched)
+        if not candidates and not concerns and not may_silence:
+            return Content([], [])
         if kind in ("json", "yaml") and b"json-schema.org" in searched and re.search(_JSON_SCHEMA, searched):
             return Content([], [])
-        candidates = dialects.candidates(searched, kind, options.dialect)
-        concerns = keys.concerns(searched, kind, options.extend_recompute_keys, lambda: self._contracts.modules(path))
-        marks = _invalid_marks(path, content, kind) if b"recompute-lint:" in searched or b"RCL" in searched else ()
+        marks = _invalid_marks(path, content, kind) if may_silence else ()
         if not candidates and not concerns:
             return Content([], [], marks=marks)
         document = self._linted = self._reader.linted(path, content)
@@ -220,38 +210,21 @@ class Linter:
         self._verbose = verbose is not None
         if len(given) > 1:
             self.seed(given)
-        found: list[Raw] = []
-        sites = 0
-        linted_against: dict[str, None] = {}
-        doubts: dict[str, None] = {}
-        unread: list[Unread] = []
-        read: list[str] = []
-        contents: dict[str, bytes] = {}
-        for part in self._parts(paths, given):
-            for path, content in part.contents.items():
-                _note(contents, path, content)
-            unread.extend(part.unread)
-            read.extend(part.read)
-            found.extend(part.found)
-            sites += part.sites
-            linted_against.update(dict.fromkeys(part.linted_against))
-            doubts.update(dict.fromkeys(part.doubts))
-            if verbose is not None:
-                for line in part.read_as:
-                    verbose(line)
-                for (path, line, *_), reason in part.unread:
-                    advice = "; --dialect sets it" if reason == FRAMEWORK else ""
-                    verbose(f"{path}:{line}: a recompute setting {reason}{advice}")
-        report = self._reporter.report(found, paths, {**contents, **given})
+        parts = self._parts(paths, given)
+        if verbose is not None:
+            for line in chain.from_iterable(map(_told, parts)):
+                verbose(line)
+        whole = joined(parts)
+        report = self._reporter.report(list(whole.found), paths, {**whole.contents, **given})
         return report._replace(
-            sites=sites,
-            linted_against=tuple(linted_against),
-            doubts=tuple(doubts),
-            unread=tuple(unread),
-            read=tuple(read),
+            sites=whole.sites,
+            linted_against=tuple(whole.linted_against),
+            doubts=tuple(whole.doubts),
+            unread=tuple(whole.unread),
+            read=tuple(whole.read),
         )
 
-    def _parts(self, paths: list[str], given: Mapping[str, bytes]) -> Iterable[Part]:
+    def _parts(self, paths: list[str], given: Mapping[str, bytes]) -> list[Part]:
         """Examine ``paths``, by several processes where there are so many files that it may pay to start them."""
         if len(paths) < _MANY or given:
             return [self.examine(paths, given)]
@@ -263,38 +236,41 @@ class Linter:
 
     def examine(self, paths: list[str], given: Mapping[str, bytes] = MappingProxyType({})) -> Part:
         """Find everything that there is to find in ``paths``, one file after the other; see :meth:`run`."""
-        found: list[Raw] = []
-        read_as: list[str] = []
-        linted_against: dict[str, None] = {}
-        doubts: dict[str, None] = {}
-        unread: list[Unread] = []
-        read: list[str] = []
-        contents: dict[str, bytes] = {}
-        count = 0
-        for path in paths:
-            raws: list[Raw] = []
-            problems: list[Finding] = []
-            with guarded(path, problems):
-                content = self._examine(path, given.get(path), raws)
-                sites = content.sites
-                count += len(sites)
-                unread.extend(content.unread)
-                if sites:
-                    read.append(path)
-                if sites and self._verbose:
-                    places = ", ".join(site.path or "the whole file" for site in sites)
-                    read_as.append(f"{path}: {sites[0].dialect}, {places}")
-                if sites or content.text is not None:
-                    choice = self.contract(path)
-                    linted_against[f"megatron-core {choice.contract.version}: {choice.reason}"] = None
-                    doubts.update(dict.fromkeys(choice.doubts))
-                for home in {raw.finding.span.path for raw in raws if raw.finding.fix is not None}:
-                    own = self._linted
-                    document = own if own is not None and own.path == home else self._reader.document(home)
-                    _note(contents, home, document.content)
-            found.extend(raws[:_MOST_FINDINGS])
-            found.extend(Raw(path, problem.span, problem) for problem in problems)
-        return Part(found, count, list(linted_against), list(doubts), read_as, unread, read, contents)
+        return joined(self._part(path, given.get(path)) for path in paths)
+
+    def _part(self, path: str, data: bytes | None) -> Part:
+        """Find everything that there is to find in one file; what goes wrong there is a finding, too."""
+        raws: list[Raw] = []
+        problems: list[Finding] = []
+        part = NOTHING
+        with guarded(path, problems):
+            content = self._examine(path, data, raws)
+            sites = content.sites
+            if sites or content.unread:
+                places = ", ".join(site.path or "the whole file" for site in sites)
+                part = Part(
+                    sites=len(sites),
+                    read_as=[f"{path}: {sites[0].dialect}, {places}"] if sites and self._verbose else (),
+                    unread=content.unread,
+                    read=[path] if sites else (),
+                )
+            if sites or content.text is not None:
+                choice = self.contract(path)
+                against = f"megatron-core {choice.contract.version}: {choice.reason}"
+                part = part._replace(linted_against=[against], doubts=choice.doubts)
+            homes = {raw.finding.span.path for raw in raws if raw.finding.fix is not None}
+            if homes:
+                part = part._replace(contents={home: self._content(home) for home in homes})
+        if not raws and not problems:
+            return part
+        found = [*raws[:_MOST_FINDINGS], *(Raw(path, problem.span, problem) for problem in problems)]
+        return part._replace(found=found)
+
+    def _content(self, path: str) -> bytes:
+        """What the file was that was linted last, or a parent of it."""
+        linted = self._linted
+        document = linted if linted is not None and linted.path == path else self._reader.document(path)
+        return document.content
 
     def _examine(self, path: str, data: bytes | None, found: list[Raw]) -> Content:
         """Append to ``found`` what there is to find in a file."""
@@ -328,8 +304,15 @@ def _invalid_marks(path: str, content: bytes, kind: str) -> tuple[Finding, ...]:
     """What is wrong with a file's own comments that are to silence findings."""
     from .unused import invalid
 
-    text = decode(path, content) if kind in ("python", "yaml", "script") else ""
+    text = decode(path, content)
     return () if isinstance(text, Finding) else tuple(islice(invalid(path, text, kind), _MOST_FINDINGS))
+
+
+def _told(part: Part) -> Iterator[str]:
+    """What ``--verbose`` says of some files."""
+    yield from part.read_as
+    for (path, line, *_), reason in part.unread:
+        yield f"{path}:{line}: a recompute setting {reason}{'; --dialect sets it' if reason == FRAMEWORK else ''}"
 
 
 def _bound(sites: list[Site]) -> None:
@@ -340,11 +323,6 @@ def _bound(sites: list[Site]) -> None:
         for name, value in site.effective.items():
             if isinstance(value, (list, tuple)) and len(value) > _MOST_ITEMS:
                 raise TooMuch(f"has more than {_MOST_ITEMS:,} items in {name}")
-
-
-def _note(contents: dict[str, bytes], path: str, content: bytes) -> None:
-    """Keep the content of a file that is to be fixed; one that was read with two contents is none that can be."""
-    contents[path] = content if contents.get(path, content) == content else b""
 
 
 def _concerns_us(data: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""Put findings right in the files."""
+"""Fix findings in the files."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def fixed(
         failed: told of each file whose fixes fail, and why.
 
     Returns:
-        By path, the new content of each file that changes, and how many findings that puts right.
+        By path, the new content of each file that changes, and how many findings that fixes.
     """
     by_file: dict[str, list[Diagnostic]] = {}
     for diagnostic in diagnostics:
@@ -157,7 +157,7 @@ def fixed(
 
 
 def _fixed(path: str, found: list[Diagnostic], content: bytes) -> tuple[bytes, int] | None:
-    """The new content of one file, and how many findings that puts right; None where it stays as it is."""
+    """The new content of one file, and how many findings that fixes; None where it stays as it is."""
     from .fix_check import is_sound
 
     text = decode(path, content)

@@ -1,5 +1,6 @@
 """Whether a recipe fits into ``gpu-memory``: what ``advise`` predicts, as findings."""
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,8 @@ from ..schemas.reading import read
 from ..sources.files import kind_of
 from ..sources.model import UNKNOWN, Site
 from ..sources.text import split_lines
-from .options import Options, UsageError, size
+from .option_table import size
+from .options import Options, UsageError
 
 if TYPE_CHECKING:
     from ..lint_rules.rcl210_does_not_fit import Verdict
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from ..smoke.advise.words import Target
 
 RULE = registry.find("does-not-fit").code
+
+#: Roles of a model that is not trained (ROLL's ``reference`` and ``actor_infer``, verl's ``ref``, a teacher).
+_FORWARD_ONLY = re.compile(r"(?:^|\.)(?:ref|reference|actor_infer|rollout|teacher)(?:\.|$)")
 
 
 def check(site: Site, options: Options) -> Iterator[Finding]:
@@ -29,6 +34,8 @@ def check(site: Site, options: Options) -> Iterator[Finding]:
     from ..smoke.advise.predict import AdviseOptions, fits_as_configured, predict, set_up
     from ..smoke.request import Unavailable
 
+    if not trains(site):
+        return
     asked = AdviseOptions(
         memory=size(options.gpu_memory, "gpu-memory"),
         model=options.model or None,
@@ -47,6 +54,11 @@ def check(site: Site, options: Options) -> Iterator[Finding]:
     except (UsageError, CannotMeasure):
         return  # sizes that are not known, or a model that Megatron-Core rejects
     yield from registry.load(RULE).report(site, _verdict(site, found))
+
+
+def trains(site: Site) -> bool:
+    """Whether the model of a site is trained: one that a framework only runs forward keeps nothing for backward."""
+    return _FORWARD_ONLY.search(site.path) is None
 
 
 def _verdict(site: Site, found: "Prediction") -> "Verdict":

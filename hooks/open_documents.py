@@ -110,4 +110,4 @@ class OpenDocuments:
         except (UsageError, UnknownRelease) as error:
             self.complaint = str(error)
             return _Linted([], frozenset())
-        return _Linted(part.found, linter.named())
+        return _Linted(list(part.found), linter.named())

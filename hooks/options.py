@@ -6,12 +6,10 @@ from typing import Any, NamedTuple
 
 from ..lint_rules.registry import RULES
 from ..schemas.reading import read
-from ..sources.dialects import NAMES as DIALECTS
-from ..sources.errors import UsageError, shown
+from ..sources.errors import UsageError
 from ..sources.projects import upwards
-from ..sources.suggest import nearest
 from ..sources.text import reason_of
-from .output import FORMATS
+from .option_table import values_of
 
 
 class Options(NamedTuple):
@@ -78,68 +76,6 @@ CONFIGURATION_FILES = ("recompute-lint.toml", ".recompute-lint.toml", "pyproject
 #: A configuration file that is larger than this is something else.
 _MAX_BYTES = 2**20
 
-#: What a configuration file may hold, by its key, and how each value is read.
-_LISTS = ("select", "extend-select", "ignore")
-_NAMES = ("exclude", "extend-recompute-keys", "extend-validators")
-_STRINGS = ("mcore", "dialect", "te", "model", "baseline", "gpu-memory")
-_SWITCHES = ("parameter-defaults",)
-#: What decides about the run, and what each key may be. The configuration of the folder that is worked in counts.
-RUN: dict[str, tuple[Any, ...]] = {
-    "output-format": FORMATS,
-    "min-severity": ("warning", "error"),
-    "fail-on": ("warning", "error", "never"),
-    "color": ("auto", "always", "never"),
-    "fix": (False, True),
-    "unsafe-fixes": (False, True),
-}
-KEYS = (*_LISTS, *_NAMES, *_STRINGS, *_SWITCHES, "facts", "per-file-ignores", *RUN)
-
-
-def codes(values: Any, where: str) -> tuple[str, ...]:
-    """Check codes, their beginnings, and rule names; names become codes.
-
-    Raises:
-        UsageError: one of them is none.
-    """
-    names = {rule.name: code for code, rule in RULES.items()}
-    found = []
-    for value in values:
-        code = names.get(value, value.upper() if isinstance(value, str) else value)
-        if code == "ALL":
-            code = "RCL"
-        if not isinstance(code, str) or not code or not any(known.startswith(code) for known in RULES):
-            close = nearest(str(value), [*RULES, *names])
-            hint = f"; did you mean {close}?" if close else "; recompute-lint explain lists the rules"
-            raise UsageError(f"{where}: {shown(value)} is not a rule's code, the beginning of one, or a name{hint}")
-        found.append(code)
-    return tuple(found)
-
-
-def dialect(value: str, where: str) -> str:
-    """Check the name of a dialect.
-
-    Raises:
-        UsageError: there is none of that name.
-    """
-    if value and value not in DIALECTS:
-        close = nearest(value, DIALECTS)
-        hint = f"did you mean {close}?" if close else f"known are {', '.join(DIALECTS)}"
-        raise UsageError(f"{where}: {shown(value)} is not a dialect; {hint}")
-    return value
-
-
-def release(value: str, where: str) -> str:
-    """Check the number of a release.
-
-    Raises:
-        UsageError: it is none.
-    """
-    import re
-
-    if not re.fullmatch(r"v?\d+(?:\.\d+)*(?:[-_.]?(?:a|b|rc|post|dev)\.?\d*)*(?:\+[\w.]+)?", value):
-        raise UsageError(f"{where}: {shown(value)} is not a version; write one such as 2.6.0")
-    return value
-
 
 class Configurations:
     """The options for each file: those of the nearest configuration file, with the command line's put over them.
@@ -201,25 +137,6 @@ def _in_folder(folder: str) -> Options | None:
     return None
 
 
-#: Units of :func:`size`; none is the first.
-_UNITS = {"": 10**9, "GB": 10**9, "GIB": 2**30, "MB": 10**6, "MIB": 2**20, "TB": 10**12, "G": 10**9}
-
-
-def size(value: str, where: str) -> int:
-    """The bytes that ``80GB`` or ``79.6GiB`` stand for.
-
-    Raises:
-        UsageError: it is no size.
-    """
-    import re
-
-    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([A-Za-z]*)", value.strip())
-    unit = _UNITS.get(match[2].upper()) if match else None
-    if match is None or unit is None:
-        raise UsageError(f"{where}: {shown(value)} is not a size; write 80GB or 79.6GiB")
-    return int(float(match[1]) * unit)
-
-
 def _read_named(path: str) -> Options:
     options = _read(path)
     if options is None:
@@ -260,15 +177,6 @@ def _read(path: str) -> Options | None:
     return from_table(table, path)
 
 
-def _check_named(key: str, value: str, where: str) -> None:
-    """Check what a key names, also where no file turns out to need it."""
-    if not value or key not in ("mcore", "model"):
-        return
-    from .stated import check_model, check_release
-
-    (check_release if key == "mcore" else check_model)(value, where)
-
-
 def _check_tables(document: dict[str, Any], path: str) -> None:
     """Check that no table of a pyproject.toml without ours is meant for it.
 
@@ -283,60 +191,5 @@ def _check_tables(document: dict[str, Any], path: str) -> None:
 
 
 def from_table(table: dict[str, Any], path: str) -> Options:
-    """The options that a configuration file's table gives.
-
-    Raises:
-        UsageError: a key is unknown, or a value of the wrong kind.
-        UnknownRelease: there is no contract for the release that is asked for.
-    """
-    values: dict[str, Any] = {"root": os.path.dirname(os.path.abspath(path)), "file": path}
-    for key, value in table.items():
-        if key not in KEYS:
-            close = nearest(key, KEYS)
-            if key == "tool" and isinstance(value, dict):
-                raise UsageError(
-                    f"{path}: unknown key tool: only pyproject.toml has [tool.recompute-lint]; "
-                    "write its keys at the top here"
-                )
-            raise UsageError(f"{path}: unknown key {key}" + (f"; did you mean {close}?" if close else ""))
-        where = f"{path}: {key}"
-        if key in _STRINGS:
-            if not isinstance(value, str):
-                raise UsageError(f"{where} must be a string")
-            checked = {"dialect": dialect, "te": release}.get(key)
-            values[key.replace("-", "_")] = checked(value, where) if checked is not None and value else value
-            if key == "gpu-memory" and value:
-                size(value, where)
-            if key == "mcore":
-                values["mcore_by"] = os.path.basename(path)
-            if (key in ("model", "baseline") and value) or (
-                key == "mcore" and value and os.path.isdir(os.path.join(values["root"], value))
-            ):
-                values[key] = os.path.join(values["root"], value)
-            _check_named(key, values[key.replace("-", "_")], where)
-        elif key in RUN:
-            if type(value) is not type(RUN[key][0]) or value not in RUN[key]:
-                words = " or ".join(str(word).lower() if word in (True, False) else shown(word) for word in RUN[key])
-                raise UsageError(f"{where} must be {words}")
-            values["run"] = (*values.get("run", ()), (key, value))
-        elif key in _SWITCHES:
-            if not isinstance(value, bool):
-                raise UsageError(f"{where} must be true or false")
-            values[key.replace("-", "_")] = value
-        elif key == "facts":
-            if not isinstance(value, dict) or not all(name.isidentifier() for name in value):
-                raise UsageError(f"{where} must be a table of TransformerConfig's fields")
-            from .stated import check_facts
-
-            values[key] = tuple(value.items())
-            check_facts(values[key], where)
-        elif key == "per-file-ignores":
-            lists = value.values() if isinstance(value, dict) else [None]
-            if not all(isinstance(item, list) and all(isinstance(code, str) for code in item) for item in lists):
-                raise UsageError(f"{where} must be a table of lists of codes")
-            values["per_file_ignores"] = tuple((glob, codes(item, where)) for glob, item in value.items())
-        else:
-            if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-                raise UsageError(f"{where} must be a list of strings")
-            values[key.replace("-", "_")] = tuple(value) if key in _NAMES else codes(value, where)
-    return Options(**values)
+    """The options that a configuration file's table gives; for errors see :func:`~.option_table.values_of`."""
+    return Options(root=os.path.dirname(os.path.abspath(path)), file=path, **values_of(table, path))

@@ -338,7 +338,7 @@ class _Session:
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, "\n\n".join(dict.fromkeys(parts))), shown_at)
 
     def _place(self, params: types.TextDocumentPositionParams) -> tuple[str, str, int, int] | None:
-        """The path, the text, the line and the column that a request is about; None where it is none of ours."""
+        """The path, the text, the line and the column that a request is about; None where the file is not open."""
         found = self._document(params.text_document.uri)
         if found is None:
             return None

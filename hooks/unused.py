@@ -19,7 +19,7 @@ _DIRECTIVE = re.compile(r"(?:^|\s)#\s*recompute-lint:\s*(?P<word>[\w-]+)[ \t]*[=
 
 
 def unused(
-    path: str, text: str, kind: str, suppressions: Suppressions, is_judged: Callable[[str], bool]
+    path: str, text: str, kind: str, suppressions: Suppressions, is_checked: Callable[[str], bool]
 ) -> Iterator[Finding]:
     """A finding for each comment with codes that have silenced nothing.
 
@@ -28,21 +28,21 @@ def unused(
         text: its content.
         kind: ``python``, ``yaml`` or ``script``.
         suppressions: of the file, after all its findings have been asked about.
-        is_judged: whether the rule of a code has run on the file. Nothing is said of others.
+        is_checked: whether the rule of a code has run on the file. Nothing is said of others.
     """
     is_comment = _places(text, kind)
-    judged = [code for code in registry.RULES if code not in (_CODE, _INVALID) and is_judged(code)]
+    checked = [code for code in registry.RULES if code not in (_CODE, _INVALID) and is_checked(code)]
     lines = split_lines(text)
     for comment in suppressions.comments():
         if not is_comment(comment.line, comment.start):
             continue  # it stands in a string
-        idle = [token for token in comment.codes if _is_idle(token, comment, suppressions, judged)]
+        idle = [token for token in comment.codes if _is_idle(token, comment, suppressions, checked)]
         if idle:
             yield from registry.load(_CODE).report(path, lines[comment.line - 1], comment, idle)
 
 
-def _is_idle(token: str, comment: Comment, suppressions: Suppressions, judged: list[str]) -> bool:
-    return (comment.line, token) not in suppressions.used and any(names(token, code) for code in judged)
+def _is_idle(token: str, comment: Comment, suppressions: Suppressions, checked: list[str]) -> bool:
+    return (comment.line, token) not in suppressions.used and any(names(token, code) for code in checked)
 
 
 def invalid(path: str, text: str, kind: str) -> Iterator[Finding]:

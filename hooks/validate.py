@@ -20,7 +20,7 @@ from ..schemas.contract import Contract
 from ..sources.errors import UsageError, shown
 from ..sources.keys import FIELDS
 from ..sources.model import UNKNOWN, Setting, Site, Span
-from .options import codes, release
+from .option_table import codes, release
 
 
 class ConfigFinding(NamedTuple):

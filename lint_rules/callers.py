@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ..sources.python.query import last_name, parameters
-from ..sources.python.tree import Function, Scope
+from ..sources.python.tree import Function, Node, Scope
+from .validators import validates_argument
 
 if TYPE_CHECKING:
     from .python_file import PythonFile
@@ -25,6 +26,7 @@ class Callers:
         self._file = file
         self._constants: dict[tuple[str, Function], bool] = {}
         self._finalized: dict[tuple[str, Function], bool] = {}
+        self._results: dict[Function, bool] = {}
 
     def give_constants(self, name: str, function: Function) -> bool:
         """Whether ``name`` is a parameter, for which every caller has a constant."""
@@ -43,6 +45,35 @@ class Callers:
             return self._file.validation(caller).finalizes(there)
 
         return self._holds(self._finalized, name, function, is_finalized)
+
+    def validate_result(self, function: Function) -> bool:
+        """Whether there are callers, and each validates the configuration that the function returns."""
+        if function not in self._results:
+            calls = list(self._calls(function))
+            self._results[function] = bool(calls) and all(map(self._is_validated, calls))
+        return self._results[function]
+
+    def _is_validated(self, here: Node) -> bool:
+        node, parent, scope = here
+        more = self._file.extras.validators
+        if isinstance(parent, ast.Call):
+            return validates_argument(parent, more)
+        if not isinstance(parent, ast.Assign) or not isinstance(node, ast.expr):
+            return False
+        target, validation = parent.targets[0], self._file.validation(scope)
+        if isinstance(target, (ast.Tuple, ast.List)):
+            target = target.elts[0]
+        end = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+        return isinstance(target, ast.Name) and validation.validates_result(target.id, end)
+
+    def _calls(self, function: Function) -> Iterator[Node]:
+        """The calls of a function by its name, each with the call or the statement that it stands in."""
+        nodes = self._file.python.near(re.compile(rf"\b{re.escape(function.name)}\("))
+        above = {node: parent for node, parent, _ in nodes}
+        for here in nodes:
+            if isinstance(here.node, ast.Call) and last_name(here.node.func) == function.name:
+                is_keyword = isinstance(here.parent, ast.keyword)
+                yield here._replace(parent=above[here.parent]) if is_keyword else here
 
     def _holds(
         self,
@@ -65,13 +96,13 @@ class Callers:
         if name not in names:
             return []
         found: list[tuple[ast.expr | None, ast.Call, Scope]] = []
-        for call, _, caller in self._file.python.near(re.compile(rf"\b{re.escape(function.name)}\(")):
-            if isinstance(call, ast.Call) and last_name(call.func) == function.name:
-                place = names.index(name) - _is_bound(call, function)
-                value = next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
-                if value is None and place < len(call.args):
-                    value = call.args[place]
-                found.append((value, call, caller))
+        for call, _, caller in self._calls(function):
+            assert isinstance(call, ast.Call)
+            place = names.index(name) - _is_bound(call, function)
+            value = next((keyword.value for keyword in call.keywords if keyword.arg == name), None)
+            if value is None and place < len(call.args):
+                value = call.args[place]
+            found.append((value, call, caller))
         return found
 
 

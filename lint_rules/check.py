@@ -50,7 +50,7 @@ def _findings(site: Site, contract: Contract, te: str | None) -> Iterator[Findin
     reported = {setting.name for finding in wrong_types for setting in finding.involved}
     reported.update(finding.involved[0].name for finding in site.rejected)
     parser = store.parser(site.parser)
-    for guard in parser.violations(_known(site, parser, reported)):
+    for guard in parser.violations(_known(with_defaults(site, parser), reported)):
         if guard.field not in reported:  # a parser stops at the first
             reported.add(guard.field)
             yield from registry.load(guard.rule).report(site, guard, parser)
@@ -64,7 +64,7 @@ def _findings(site: Site, contract: Contract, te: str | None) -> Iterator[Findin
 
 def _misspelled(site: Site, contract: Contract) -> set[str]:
     """The fields that unknown keys of a site are meant for, where the site does not set them besides."""
-    meant = registry.load("misspelled-key").unread(site, contract).values()
+    meant = registry.load("misspelled-key").misspelled(site, contract).values()
     return {field for field in meant if field not in site.settings and field in contract.recompute}
 
 
@@ -87,23 +87,18 @@ def _as_declared(site: Site, contract: Contract) -> dict[str, Any]:
     return found
 
 
-def instance_of(site: Site, contract: Contract) -> dict[str, Any]:
-    """The known fields of the ``TransformerConfig`` that ``site`` makes, with their values."""
-    return with_defaults(site, contract).known()
-
-
-def _known(site: Site, contract: Contract, reported: set[str]) -> dict[str, Any]:
-    """:func:`instance_of`, without the fields that have a finding already."""
-    known = instance_of(site, contract)
+def _known(site: Site, reported: set[str]) -> dict[str, Any]:
+    """The known fields of a site with their values, without those that have a finding already."""
+    known = site.known()
     for name in reported:
         known.pop(name, None)
     return known
 
 
 def _violations(site: Site, contract: Contract, reported: set[str], te: str | None) -> list[Guard]:
-    instance = _known(site, contract, reported)
+    instance = _known(site, reported)
     guards = [guard for guard in contract.violations(instance) if not guard.requires or _fails(guard.requires, te)]
-    if contract.stands_in:
+    if contract.provisional:
         guards = [guard for guard in guards if _is_rejected_by_all(guard, instance)]
     guards.extend(_with_unknown_fields(site, contract, instance, reported))
     # after a wrong value, other guards on the same field are not reported: the value is wrong once

@@ -15,6 +15,8 @@ from .python_file import PythonFile
 
 _METHODS = ("get", "pop", "setdefault")
 
+_COLLECTIONS = frozenset({"frozenset", "list", "set", "tuple"})
+
 #: Expressions that are never one name or number.
 _MANY = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.GeneratorExp)
 _MADE = frozenset({"float", "list", "range", "set", "tuple"})
@@ -59,6 +61,15 @@ def read_of(node: ast.AST, scope: Scope, file: PythonFile) -> Read | None:
     if text is None or not is_key(text, container, scope, file):
         return None
     return Read(node, form, text.rpartition(".")[2], key_node, container, default)
+
+
+def attribute_key(node: ast.expr, scope: Scope, file: PythonFile) -> str:
+    """The recompute key that an attribute or a subscript reads, but for an object's own; empty for anything else."""
+    path = path_of(node)
+    if path is None or len(path) < 2 or path[:-1] in (("self",), ("cls",)):
+        return ""
+    container = node.value if isinstance(node, (ast.Attribute, ast.Subscript)) else None
+    return path[-1] if container is not None and is_key(path[-1], container, scope, file) else ""
 
 
 def _shape(node: ast.Call, scope: Scope, file: PythonFile) -> tuple[str, ast.expr | None, list[ast.expr]]:
@@ -168,8 +179,10 @@ def is_tested(node: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> bool:
 
 
 def is_kept_for_tests(node: ast.AST, scope: Scope, file: PythonFile) -> bool:
-    """Whether a value goes into a variable that is nothing else and is only tested."""
+    """Whether a value goes into a variable that is nothing else and is only tested, by itself or made a collection."""
     assignment = file.parents.get(node)
+    if isinstance(assignment, ast.Call) and node in assignment.args and last_name(assignment.func) in _COLLECTIONS:
+        assignment = file.parents.get(assignment)
     if not isinstance(assignment, ast.Assign) or len(assignment.targets) != 1:
         return False
     name = assignment.targets[0]

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from ..schemas.contract import Contract, Guard
 from ..schemas.messages import filled
 from ..sources.model import Site
-from .check import instance_of
 from .finding import Finding
 from .remedies import remedies
 from .wording import advice, conditions, decisive, from_guard, item_span
@@ -18,7 +17,7 @@ def findings(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
 
     Where the list is Megatron-Core's default, there is one finding, at the setting that made the granularity selective.
     """
-    instance = instance_of(site, contract)
+    instance = site.known()
     names = decisive(site, guard, contract, instance)
     why = conditions(site, guard, contract, instance, [name for name in names if name not in contract.recompute])
     help = advice(guard, remedies(site, guard, contract, instance, names), names)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from ..schemas.contract import Contract, Guard
 from ..schemas.messages import filled
 from ..sources.model import Site
-from .check import instance_of
 from .finding import Finding
 from .remedies import remedies
 from .wording import advice, conditions, decisive, from_guard, shown
@@ -15,7 +14,7 @@ from .wording import advice, conditions, decisive, from_guard, shown
 
 def findings(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
     """One finding, with the values that cannot stand together, and Megatron-Core's own words as its note."""
-    instance = instance_of(site, contract)
+    instance = site.known()
     names = decisive(site, guard, contract, instance)
     field = _subject(site, guard, contract, names)
     others = [name for name in names if name != field]

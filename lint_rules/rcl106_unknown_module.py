@@ -56,7 +56,7 @@ def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
             continue
         span = item_span(setting, index) if setting else at(site, guard.field)
         close = nearest(name, contract.modules) if isinstance(name, str) else None
-        if contract.stands_in and isinstance(name, str) and close is None and not _is_old(name):
+        if contract.provisional and isinstance(name, str) and close is None and not _is_old(name):
             continue  # it may be new
         fix = None
         if close and setting and setting.items and not setting.computed:

@@ -87,16 +87,17 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
             what = _mismatch(setting.value, type_)
             if what:
                 source = contract.source_of(name) or parser.source_of(name) or site.source
-                found = _finding(setting, what, type_, f"declared as {_article(type_)}: {source}" if source else "")
-                yield _quoted(found, setting) if _is_literal(site, setting) else found
+                found = _finding(setting, what, type_, f"declared as {_in_words(type_)}: {source}" if source else "")
+                yield _quoted(found, setting) if _is_python_list(site, setting) else found
 
 
-def _is_literal(site: Site, setting: Setting) -> bool:
+def _is_python_list(site: Site, setting: Setting) -> bool:
     """Whether a list has to be written as Python has it, with quotes that the shell leaves: in Primus's commands."""
     return site.dialect == "primus" and isinstance(setting.value, str) and not site.file.endswith((".yaml", ".yml"))
 
 
 def _quoted(found: Finding, setting: Setting) -> Finding:
+    """The finding with the list of its help written as Python has it."""
     names = re.findall(r"[^\s,\[\]'\"]+", setting.value)
     if not found.help.startswith("write [") or not names:
         return found
@@ -119,7 +120,7 @@ def _mismatch(value: Any, type_: str) -> str:
         nested = [item for item in value if isinstance(item, (list, dict))]
         return f"a list that holds {shown(nested[0])}, which is not a name" if nested else ""
     if isinstance(value, (list, dict)):
-        return f"{shown(value)}, not {_article(type_)}"
+        return f"{shown(value)}, not {_in_words(type_)}"
     if type_ == "integer" and isinstance(value, str) and value.strip().isdecimal() and len(value) < 100:
         return f"{shown(value)}, a string and not a number"
     if type_ == "boolean" and isinstance(value, str):
@@ -141,11 +142,12 @@ def _fix(setting: Setting, type_: str) -> tuple[Fix | None, str]:
     elif type_ == "boolean" and isinstance(value, str) and value.lower() in _BOOLEANS:
         new = shown(_BOOLEANS[value.lower()])
     if new is None:
-        return None, f"write {_article(type_)}"
+        return None, f"write {_in_words(type_)}"
     if setting.computed:
         return None, f"make it {new}"
     return replace(setting.span, new, f"Write {new}", old=value, safe=False), f"write {new}"
 
 
-def _article(type_: str) -> str:
+def _in_words(type_: str) -> str:
+    """A JSON type as a sentence names it."""
     return _WORDS.get(type_, f"of type {type_}")

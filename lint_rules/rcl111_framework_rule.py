@@ -19,7 +19,7 @@ from ..schemas import store
 from ..schemas.contract import Contract, Guard
 from ..sources.model import Site
 from .finding import Example, Finding
-from .remedies import full
+from .remedies import to_full
 from .wording import as_flags, at, involved
 
 _RUN = "MODEL_ARGS:\n  --recompute-granularity: {}\n  --recompute-method: uniform\n"
@@ -50,7 +50,7 @@ def report(site: Site, guard: Guard, parser: Contract) -> Iterator[Finding]:
     """The finding for a check that ``schemas/recipes`` has of the framework's parser."""
     settings = involved(site, guard.fields)
     help = as_flags(guard.help, site)
-    to_full = as_flags("set recompute_granularity: full", site)
-    if help.endswith(to_full):
-        help = help.removesuffix(to_full) + full(site)
+    incomplete = as_flags("set recompute_granularity: full", site)
+    if help.endswith(incomplete):
+        help = help.removesuffix(incomplete) + to_full(site)
     yield Finding("RCL111", guard.message, at(site, guard.field), guard.source, help, settings)

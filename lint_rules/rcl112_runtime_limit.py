@@ -42,7 +42,7 @@ from .finding import Example, Finding
 from .graph_capture import FIELDS as GRAPH_FIELDS
 from .graph_capture import captured
 from .pipeline_stages import Share, shares, whole
-from .remedies import assign, selective, without
+from .remedies import assign, to_selective, without
 from .runtime_facts import FACTS, Fact, fact
 from .wording import at, involved, item_span, shown
 
@@ -177,7 +177,7 @@ def _prediction_layers(site: Site, contract: Contract) -> Iterator[Finding]:
     one = f"{assign(site, 'recompute_method', 'uniform')} and {assign(site, 'recompute_num_layers', 1)}"
     if (row := fact("prediction-mask", site, contract)) is not None:
         message = f"full recomputation fails with {named} in megatron-core 0.18"
-        help = f"{selective(site)}, or use another release than 0.18"
+        help = f"{to_selective(site)}, or use another release than 0.18"
         settings = ("recompute_granularity", "mtp_num_layers")
         yield _finding(row, message, at(site, "recompute_granularity"), help, settings, site)
     elif method == "block" and (row := fact("prediction-block-fails", site, contract)) is not None:
@@ -199,7 +199,7 @@ def _prediction_layers(site: Site, contract: Contract) -> Iterator[Finding]:
         if row is not None:
             message = f"full recomputation fails with {named} and packed sequences (sft)"
             settings = ("recompute_granularity", "mtp_num_layers", "sft")
-            help = f"{selective(site)}, or use megatron-core 0.19"
+            help = f"{to_selective(site)}, or use megatron-core 0.19"
             yield _finding(row, message, at(site, "recompute_granularity"), help, settings, site)
 
 

@@ -30,13 +30,12 @@ INVALID = (Example(f"{_MODEL}recompute_modules: [layernorm]\n", (5,), options={"
 
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
     """One finding for each such field that has a value."""
-    for name, value in site.effective.items():
-        if "recompute" not in name or name in contract.fields or value is None:
+    for name, (first, last) in names.FIELDS.items():
+        if "recompute" not in name or name in contract.fields or site.effective.get(name) is None:
             continue
         setting = site.origin(name)
-        if setting is None or name not in names.FIELDS:
+        if setting is None:
             continue
-        first, last = names.FIELDS[name]
         message = f"megatron-core {contract.version} does not have {name}"
         if last:
             note = f"in megatron-core {first} to {last}"

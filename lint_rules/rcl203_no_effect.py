@@ -26,7 +26,6 @@ from typing import Any
 
 from ..schemas.contract import Contract
 from ..sources.model import UNKNOWN, Site
-from .check import instance_of
 from .finding import Example, Finding
 from .graph_capture import FIELDS as GRAPH_FIELDS
 from .graph_capture import captured
@@ -93,7 +92,7 @@ def _without_effect(
     site: Site, contract: Contract, modules: list[Any]
 ) -> Iterator[tuple[str, tuple[str, str, tuple[str, ...]]]]:
     """The modules that are no use, each with a message, a note, and the fields that make them so."""
-    rejected = {item for guard in contract.violations(instance_of(site, contract)) for item in guard.items}
+    rejected = {item for guard in contract.violations(site.known()) for item in guard.items}
     hybrid = any(
         site.effective.get(name) not in (None, False) for name in ("hybrid_layer_pattern", "hybrid_override_pattern")
     )

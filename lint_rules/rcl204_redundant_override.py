@@ -48,9 +48,9 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
     """One finding for each key of this file that changes nothing."""
     if not site.complete:
         return  # in a cycle, or below a missing parent, the value may be no repetition
-    redundant = [setting for setting in site.settings.values() if _repeats(setting, site.file)]
-    ours = [setting for setting in redundant if setting.name in RECOMPUTE_KEYS]
-    if not ours or _restates_section(site, len(redundant) - len(ours)):
+    ours = [setting for setting in site.settings.values() if setting.name in RECOMPUTE_KEYS]
+    ours = [setting for setting in ours if _repeats(setting, site.file)]
+    if not ours or _restates_section(site):
         return
     for setting in ours:
         assert setting.replaces is not None
@@ -75,9 +75,9 @@ def _repeats(setting: Setting, file: str) -> bool:
     return known and type(setting.value) is type(inherited.value) and setting.value == inherited.value
 
 
-def _restates_section(site: Site, others: int) -> bool:
+def _restates_section(site: Site) -> bool:
     """Whether most of the file's other keys here are redundant too, so that it can be read by itself."""
-    own = sum(
-        setting.span.path == site.file and setting.name not in RECOMPUTE_KEYS for setting in site.settings.values()
-    )
-    return others >= _RESTATED and 2 * others >= own
+    others = [setting for setting in site.settings.values() if setting.name not in RECOMPUTE_KEYS]
+    own = sum(setting.span.path == site.file for setting in others)
+    redundant = sum(_repeats(setting, site.file) for setting in others)
+    return redundant >= _RESTATED and 2 * redundant >= own

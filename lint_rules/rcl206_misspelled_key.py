@@ -58,7 +58,7 @@ _TOLERANCE = 1 / 8
 def check(site: Site, contract: Contract) -> Iterator[Finding]:
     """One finding for each such key."""
     settings = {**site.origins, **site.settings}
-    found = unread(site, contract)
+    found = misspelled(site, contract)
     meaning = Counter(found.values())
     for name, close in found.items():
         setting = settings[name]
@@ -75,22 +75,28 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
         )
 
 
-def unread(site: Site, contract: Contract) -> dict[str, str]:
+def misspelled(site: Site, contract: Contract) -> dict[str, str]:
     """Each unknown key that is close to a known one, with that."""
-    known = {*contract.fields, *RECOMPUTE_KEYS, *SUCCESSORS}
     keys = {**site.origins, **site.settings}
-    unknown = keys.keys() - known
+    unknown = frozenset(keys.keys() - RECOMPUTE_KEYS - SUCCESSORS.keys() - contract.fields.keys())
     if not unknown:
         return {}
     own = store.parser(site.parser).own
-    meant = _one(frozenset({*own, *(field for field in RECOMPUTE_KEYS if field in contract.fields)}))
-    return {name: close for name in keys if name in unknown and (close := _meant(name, meant)) is not None}
+    known = _one(frozenset({*own, *(field for field in RECOMPUTE_KEYS if field in contract.fields)}))
+    meant = _all_meant(unknown, known)
+    return {name: meant[name] for name in keys if name in meant} if meant else {}
 
 
 @lru_cache(maxsize=64)
 def _one(names: frozenset[str]) -> frozenset[str]:
     """The first of all sets that are equal to this one: what is the same object is found faster by :func:`_meant`."""
     return names
+
+
+@lru_cache(maxsize=128)
+def _all_meant(unknown: frozenset[str], names: frozenset[str]) -> dict[str, str]:
+    """Each of some unknown keys that is close to one of ``names``, with that. It is asked for twice for each site."""
+    return {name: close for name in unknown if (close := _meant(name, names)) is not None}
 
 
 def _written(name: str, site: Site) -> str:

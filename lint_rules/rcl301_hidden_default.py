@@ -2,9 +2,10 @@
 
 What it does
     Reports a default other than None that Python code has for a recompute key: ``.get(key, default)``, ``.pop``,
-    ``.setdefault``, ``getattr``, ``OmegaConf.select(default=...)``, ``.get(key) or default``, and
-    ``config[key] if key in config else default``. Defaults of function parameters and of schema classes belong where
-    they are.
+    ``.setdefault``, ``getattr``, ``OmegaConf.select(default=...)``, ``.get(key) or default``, ``config.key or
+    default``, ``config[key] if key in config else default``, and statements that do the same (``if key not in
+    config:``, ``if value is None:``, ``except KeyError:``). Defaults of function parameters, of schema classes and of
+    parsers belong where they are.
 
     A default that is false, zero or empty is left alone where the value is only tested: None would come out the same.
 
@@ -35,7 +36,8 @@ from ..sources.python.query import last_name, path_of
 from ..sources.python.rewriting import PlainRead
 from ..sources.python.tree import Python, Scope
 from .finding import Example, Finding, Fix
-from .key_reads import Read, hides, is_empty, is_kept_for_tests, is_key, is_tested, read_of
+from .key_reads import Read, attribute_key, hides, is_empty, is_kept_for_tests, is_key, is_tested, read_of
+from .late_defaults import late_defaults
 from .links import place
 from .python_file import PythonFile
 
@@ -101,6 +103,8 @@ def check(file: PythonFile) -> Iterator[Finding]:
             yield from _of_condition(node, scope, file)
         elif isinstance(node, ast.arguments) and file.extras.parameter_defaults:
             yield from _of_parameters(node, scope, file)
+    for assignment, key in late_defaults(file):
+        yield _finding(assignment, key, assignment.value, None, file.python)
 
 
 def _of_call(node: ast.Call, scope: Scope, file: PythonFile) -> Iterator[Finding]:
@@ -132,6 +136,9 @@ def _of_or(node: ast.BoolOp, scope: Scope, file: PythonFile) -> Iterator[Finding
     for operand in node.values[:-1]:
         inner = operand.value if isinstance(operand, ast.NamedExpr) else operand
         read = read_of(inner, scope, file)
+        if read is None and (key := attribute_key(inner, scope, file)):
+            yield from _of_attribute(node, inner, key, scope, file)
+            return
         if read is None or read.form == "setdefault" or is_tested(node, file.parents):
             continue
         if hides(read.default, read.key, read.container, scope, file) or not hides(
@@ -144,6 +151,27 @@ def _of_or(node: ast.BoolOp, scope: Scope, file: PythonFile) -> Iterator[Finding
         fix = _fix(plain._replace(span=file.python.span(node), part="left"), safe=False) if plain else None
         yield _finding(node, read.key, default, fix, file.python)
         return
+
+
+def _of_attribute(node: ast.BoolOp, operand: ast.expr, key: str, scope: Scope, file: PythonFile) -> Iterator[Finding]:
+    """``config.key or default``."""
+    default = node.values[-1]
+    container = operand.value if isinstance(operand, (ast.Attribute, ast.Subscript)) else None
+    if is_tested(node, file.parents) or not hides(default, key, container, scope, file):
+        return
+    if is_empty(default) and (is_kept_for_tests(node, scope, file) or _is_parsed(container, scope, file)):
+        return
+    plain = len(node.values) == 2 and operand is node.values[0] and not _binds(default)
+    fix = _fix(PlainRead(file.python.span(node), part="left"), safe=False) if plain else None
+    yield _finding(node, key, default, fix, file.python)
+
+
+def _is_parsed(container: ast.expr | None, scope: Scope, file: PythonFile) -> bool:
+    """Whether a setting is read from arguments that were parsed, of which None and nothing are the same."""
+    if not isinstance(container, ast.Name):
+        return False
+    made = file.names.value(container, scope)
+    return container.id == "args" or (isinstance(made, ast.Call) and last_name(made.func) in ("get_args", "parse_args"))
 
 
 def _of_condition(node: ast.IfExp, scope: Scope, file: PythonFile) -> Iterator[Finding]:

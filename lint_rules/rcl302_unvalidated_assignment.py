@@ -35,7 +35,7 @@ from ..sources.python.tree import Python, Scope
 from .finding import Example, Finding
 from .links import place
 from .python_file import PythonFile
-from .validation import is_validator
+from .validators import is_validator
 
 
 def cited(newest: Contract) -> list[str]:
@@ -131,6 +131,7 @@ def _is_safe(target: ast.Attribute, value: ast.expr, scope: Scope, file: PythonF
         _is_copied(target, inner, scope, file)
         or _is_taken_over(target, inner, scope, file)
         or _is_put_back(target, inner, file)
+        or _was_there(target, inner, scope, file)
     ):
         return True
     if _is_container(target, scope) or _is_description(target, file) or _is_given_constants(inner, scope, file):
@@ -139,7 +140,11 @@ def _is_safe(target: ast.Attribute, value: ast.expr, scope: Scope, file: PythonF
     if validation.validates(target) or validation.checks(value, target):
         return True
     path = path_of(target)
-    return path is not None and not isinstance(scope, ast.Module) and file.callers.finalize(path[0], scope)
+    if path is None or isinstance(scope, ast.Module):
+        return False
+    if validation.returns(target) and file.callers.validate_result(scope):
+        return True
+    return file.callers.finalize(path[0], scope)
 
 
 def _is_filtered(value: ast.expr, scope: Scope, file: PythonFile) -> bool:
@@ -199,6 +204,16 @@ def _is_put_back(target: ast.Attribute, value: ast.expr, file: PythonFile) -> bo
     names = (target.attr, target.attr.replace("recompute_", "activations_checkpoint_"))
     keeps = any(isinstance(given, ast.Attribute) and given.attr in names for given in file.assigned.get(kept, ()))
     return keeps and any(isinstance(given, ast.Constant) and given.value is None for given in file.assigned.get(to, ()))
+
+
+def _was_there(target: ast.Attribute, value: ast.expr, scope: Scope, file: PythonFile) -> bool:
+    """Whether a variable has a constant, or what the same place had before."""
+    place = path_of(target)
+    if place is None or not isinstance(value, ast.Name):
+        return False
+    given = file.names.bound(value.id, scope)
+    known = [one is not None and (path_of(one) == place or file.names.is_constant(one, scope)) for one in given]
+    return len(known) > 1 and all(known)
 
 
 #: What a program imports that describes a training with objects which are only made when it begins.

@@ -132,7 +132,7 @@ def check(file: PythonFile, choice: Choice) -> Iterator[Finding]:
             if holder not in seen and is_about(elements, modules):
                 seen.add(holder)
                 items = [_Item(_text(element), file.python.span(element)) for element in elements]
-                yield from _judge(items, file.python.span(holder), choice, _code_fix(items, holder, file, choice))
+                yield from _difference(items, file.python.span(holder), choice, _code_fix(items, holder, file, choice))
 
 
 def check_comments(path: str, text: str, choice: Choice) -> Iterator[Finding]:
@@ -155,7 +155,7 @@ def _check_prose(
                 _Item(item.name, places.span(prose.place(item.start), prose.place(item.end - 1) + 1))
                 for item in one.items
             ]
-            yield from _judge(items, _whole(items), choice, _prose_fix(items, one, prose, choice))
+            yield from _difference(items, _whole(items), choice, _prose_fix(items, one, prose, choice))
 
 
 @lru_cache(maxsize=1)
@@ -178,7 +178,7 @@ def _ever(choice: Choice) -> frozenset[str]:
     return frozenset({*MODULES, *choice.contract.modules})
 
 
-def _judge(items: list[_Item], span: Span, choice: Choice, fix: Fix | None) -> Iterator[Finding]:
+def _difference(items: list[_Item], span: Span, choice: Choice, fix: Fix | None) -> Iterator[Finding]:
     contract = choice.contract
     listed = [item.name for item in items]
     missing = [name for name in contract.modules if name not in listed]

@@ -147,7 +147,7 @@ def _selective(site: Site, instance: dict[str, Any]) -> Iterator[Change]:
     if setting is None or setting.name != _GRANULARITY:
         return
     values = {_GRANULARITY: "selective", "recompute_method": None, "recompute_num_layers": None}
-    yield Change(selective(site), values)
+    yield Change(to_selective(site), values)
 
 
 def _none_at_all(site: Site) -> Change:
@@ -183,7 +183,7 @@ def without(site: Site, modules: list[str]) -> str:
     return f"remove {quoted(modules)} from {key(site, _MODULES)}" if rest else _none_at_all(site).text
 
 
-def selective(site: Site) -> str:
+def to_selective(site: Site) -> str:
     """How to recompute modules in the place of whole layers."""
     others = [name for name in ("recompute_method", "recompute_num_layers") if _stands(site, name)]
     text = assign(site, _GRANULARITY, "selective")
@@ -193,7 +193,7 @@ def selective(site: Site) -> str:
     return text + (f" and remove {joined([key(site, name) for name in others])}" if others else "")
 
 
-def full(site: Site) -> str:
+def to_full(site: Site) -> str:
     """How to recompute whole layers in the place of modules, with all that Megatron-Core asks for then."""
     text = assign(site, _GRANULARITY, "full")
     needed = {"recompute_method": "uniform", "recompute_num_layers": 1}

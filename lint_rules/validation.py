@@ -7,26 +7,15 @@ asked of an assignment is looked up: by the chains of names (``config.method``) 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from ..sources.python.query import Names, Path, last_name, names_in, path_of, unwrapped
 from ..sources.python.tree import Scope
-
-#: What a training begins with: Megatron-Bridge validates the configuration that it is given (below
-#: src/megatron/bridge/training: pretrain.py#L75, finetune.py#L54, config.py#L1401 and #L2032, at 067f987df).
-_BEGINS = frozenset({"pretrain", "finetune"})
+from .validators import VALIDATORS, is_validator, takes_configuration
 
 #: A place in the text: the line, and the offset in it.
 _Place: TypeAlias = "tuple[int, int]"
-
-#: Functions and methods that validate what they are given or called on, and those whose names say so.
-_VALIDATORS = frozenset({"finalize", "validate", "__post_init__", "apply_overrides_and_finalize"})
-_VALIDATES = re.compile(r"_*(?:re_?)?(?:validate|finalize)(?:_\w*)?|_*validated?_\w+")
-
-#: Classes that validate themselves, or what they hold, when they are made or when training begins.
-_CONFIGURATION = re.compile(r"\w*(?:Config|ConfigContainer|Container|Provider|Arguments|Args)")
 
 #: Calls that end the program or the test as ``raise`` does.
 _ENDS = frozenset({"abort", "error", "exit", "fail", "_exit"})
@@ -37,21 +26,6 @@ _SET_OPERATORS = (ast.Sub, ast.BitAnd, ast.BitXor)
 
 #: What is asked of a value by these says nothing of its contents.
 _OTHERWISE = frozenset({"hasattr", "isinstance", "len", "type"})
-
-
-def is_validator(call: ast.Call, more: tuple[str, ...]) -> bool:
-    """Whether the name of what is called says that it validates."""
-    name = last_name(call.func)
-    if name == "replace":  # dataclasses.replace, and not a string's
-        function = call.func
-        return isinstance(function, ast.Name) or last_name(getattr(function, "value", function)) == "dataclasses"
-    return name in _VALIDATORS or name in more or _VALIDATES.fullmatch(name) is not None
-
-
-def _makes_configuration(function: ast.expr) -> bool:
-    if isinstance(function, ast.Call):
-        return last_name(function.func) == "type"
-    return last_name(function) == "__class__" or _CONFIGURATION.fullmatch(last_name(function)) is not None
 
 
 class _Known(NamedTuple):
@@ -212,6 +186,9 @@ class Validation:
         #: By chain, the variables that stand for it or its items, and those that hold what a test says of it; by
         #: variable, those that hold what it holds of that.
         self._standing: dict[Path, list[str]] = {}
+        #: By variable, the variables that are made of it by a call; and those that the scope returns.
+        self._made_of: dict[str, list[str]] = {}
+        self._returned: set[str] = set()
         self._judging: dict[Path, list[str]] = {}
         self._passing: dict[Path, list[str]] = {}
         #: By chain, the checks in which it occurs.
@@ -232,6 +209,9 @@ class Validation:
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
             if isinstance(target, ast.Name):
                 self._read_assignment(target.id, node)
+        elif isinstance(node, ast.Return) and node.value is not None:
+            parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+            self._returned.update(part.id for part in parts if isinstance(part, ast.Name))
         elif isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)):
             for path in _chains(_parts(node.iter)):
                 self._standing.setdefault(path, []).extend(names_in(node.target))
@@ -245,19 +225,23 @@ class Validation:
         given = {name for argument in (*call.args, *call.keywords) for name in names_in(argument)}
         called_on = names_in(call.func)
         end = _end_of(call)
-        if last_name(call.func) in {*_VALIDATORS, *self._more}:
+        if last_name(call.func) in {*VALIDATORS, *self._more}:
             _note(self._finalized, called_on, end)
         if is_validator(call, self._more):
             _note(self._validated, called_on | given, end)
             if "super" in called_on:
                 self._super = max(self._super, end)
-        elif _makes_configuration(call.func) or last_name(call.func) in _BEGINS:
+        elif takes_configuration(call):
             _note(self._validated, given, end)
 
     def _read_assignment(self, name: str, node: ast.Assign | ast.NamedExpr) -> None:
         source = path_of(node.value)
         if isinstance(node, ast.Assign) and source is not None and len(source) == 1:
             self._aliases.setdefault(source[0], []).append(name)
+        if isinstance(node.value, ast.Call):
+            for argument in (*node.value.args, *(keyword.value for keyword in node.value.keywords)):
+                if isinstance(argument, ast.Name):
+                    self._made_of.setdefault(argument.id, []).append(name)
         path = path_of(unwrapped(node.value))
         if path is not None:
             for one in {path, self._names.expanded(path, self._scope)}:
@@ -287,6 +271,22 @@ class Validation:
         if "self" in roots and self._super > place:
             return True
         return any(self._validated.get(root, place) > place for root in roots)
+
+    def returns(self, target: ast.Attribute) -> bool:
+        """Whether the scope returns the configuration that an assignment was made to."""
+        return not self._returned.isdisjoint(self._related(target))
+
+    def validates_result(self, name: str, place: _Place) -> bool:
+        """Whether a configuration in a variable is validated behind a place, by itself or in what is made of it."""
+        waiting, seen = [name], {name}
+        while waiting:
+            one = waiting.pop()
+            if self._validated.get(one, place) > place:
+                return True
+            new = {*self._aliases.get(one, ()), *self._made_of.get(one, ())} - seen
+            seen |= new
+            waiting.extend(new)
+        return False
 
     def checks(self, value: ast.expr, target: ast.Attribute) -> bool:
         """Whether the scope checks a value that it assigns to ``target``, and gives up on it when it is wrong."""

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 def called(site: Site, field: str) -> str:
     """The key that gives a field its value, where it is the field under another name; else the field."""
     setting = site.origin(field)
-    renamed = setting is not None and setting.value == site.effective.get(field) and setting.value is not UNKNOWN
-    return setting.name if setting is not None and renamed else absent(site, field) if setting is None else field
+    if setting is None:
+        return absent(site, field)
+    passes_on = setting.value == site.effective.get(field) and setting.value is not UNKNOWN
+    return setting.name if passes_on else field
 
 
 def absent(site: Site, field: str) -> str:

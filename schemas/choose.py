@@ -152,7 +152,7 @@ def _instead(hint: Hint) -> Choice:
     last = store.version_key(newest.contract.version)
     numbers = re.findall(r"\d+(?:\.\d+)*", hint.version or hint.specifier)
     is_ahead = any(store.version_key(number) > last for number in numbers)
-    return newest._replace(contract=newest.contract.ahead()) if is_ahead else newest
+    return newest._replace(contract=newest.contract.made_provisional()) if is_ahead else newest
 
 
 def importable() -> Choice:
@@ -177,11 +177,16 @@ def _newest() -> Choice:
     return Choice(store.load(store.releases()[-1]), "the newest release known", assumed=True)
 
 
+def _provisionally(why: str) -> Choice:
+    """The newest release in the place of a source tree; ``why`` its own contract cannot be had."""
+    newest = _newest()
+    return newest._replace(contract=newest.contract.made_provisional(), reason=f"{newest.reason}; {why}")
+
+
 def _follow(hint: Hint, cache: bool) -> Choice | None:
     """The contract that a hint leads to, if one is known."""
     if hint.absent:
-        newest = store.load(store.releases()[-1])
-        return Choice(newest.ahead(), f"the newest release known; {hint.where}, is not checked out", assumed=True)
+        return _provisionally(f"{hint.where}, is not checked out")
     if hint.version:
         release = store.released(hint.version)
         if release:
@@ -190,8 +195,7 @@ def _follow(hint: Hint, cache: bool) -> Choice | None:
         try:
             return Choice(_derived(hint.path, cache), hint.where)
         except store.NotDerived as error:
-            newest = store.load(store.releases()[-1])
-            return Choice(newest.ahead(), f"the newest release known; of {hint.where}: {error}", assumed=True)
+            return _provisionally(f"of {hint.where}: {error}")
         except store.UnknownRelease:
             return None
     if hint.specifier:

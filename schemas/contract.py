@@ -35,28 +35,28 @@ class Contract:
     Attributes:
         version: the release, or what the user named the source tree.
         schema: the JSON Schema (Draft 2020-12).
-        stands_in: whether it stands in for a source tree that is not there. A configuration that only some releases
-            reject, or that a newer one may accept, is not reported then.
+        provisional: whether it takes the place of a source tree that is not there. A configuration that only some
+            releases reject, or that a newer one may accept, is not reported then.
     """
 
-    def __init__(self, version: str, schema: dict[str, Any], *, stands_in: bool = False) -> None:
+    def __init__(self, version: str, schema: dict[str, Any], *, provisional: bool = False) -> None:
         self.version = version
         self.schema = schema
-        self.stands_in = stands_in
+        self.provisional = provisional
         self._verdicts: dict[str, list[Guard]] = {}
 
     def __eq__(self, other: object) -> bool:
         """Whether the other is the same schema under the same name."""
         if not isinstance(other, Contract):
             return NotImplemented
-        return (self.version, self.stands_in, self.schema) == (other.version, other.stands_in, other.schema)
+        return (self.version, self.provisional, self.schema) == (other.version, other.provisional, other.schema)
 
     def __hash__(self) -> int:
-        return hash((self.version, self.stands_in))
+        return hash((self.version, self.provisional))
 
-    def ahead(self) -> "Contract":
-        """The same, standing in for a source tree that may be ahead of it."""
-        return Contract(self.version, self.schema, stands_in=True)
+    def made_provisional(self) -> "Contract":
+        """The same, in the place of a source tree that may be newer."""
+        return Contract(self.version, self.schema, provisional=True)
 
     @property
     def modules(self) -> list[str]:
@@ -129,7 +129,7 @@ class Contract:
         key = repr(sorted(relevant.items()))
         verdict = self._verdicts.get(key)
         if verdict is None:
-            verdict = self._verdicts[key] = [] if self._is_clean(relevant) else self._judge(relevant)
+            verdict = self._verdicts[key] = [] if self._is_clean(relevant) else self._violated(relevant)
         return verdict
 
     def _is_clean(self, instance: dict[str, Any]) -> bool:
@@ -140,7 +140,7 @@ class Contract:
         except UnknownKeyword:
             return False
 
-    def _judge(self, instance: dict[str, Any]) -> list[Guard]:
+    def _violated(self, instance: dict[str, Any]) -> list[Guard]:
         from jsonschema import Draft202012Validator
 
         guards_only = {key: value for key, value in self.schema.items() if key != "properties"}

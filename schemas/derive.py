@@ -36,7 +36,7 @@ def derive(root: Path | str | Tree, version: str | None = None) -> dict[str, Any
         they are not part of ``allOf``.
 
     Raises:
-        NotMegatron: the tree has no ``TransformerConfig`` (releases before 0.3.0 haven't).
+        NotMegatron: the tree has no ``TransformerConfig`` (releases before 0.3.0 do not).
     """
     logic.reset()
     tree = root if isinstance(root, Tree) else Tree(root)

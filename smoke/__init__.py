@@ -8,6 +8,7 @@ named below and runs only in the child process that :mod:`.run` starts under a d
 * :mod:`.model`: a real ``TransformerConfig`` and ``GPTModel`` from plain settings
 * :mod:`.measure`: bytes saved for backward, peak memory, step time
 * :mod:`.trial`: the comparisons made with the two above
+* :mod:`.bench_trial`: the rows of a bench, and their times in turn
 * :mod:`.gpu`: what a GPU runs where Transformer Engine is missing, and what it runs without
 * :mod:`.cpu_standins`: all that stands in for CUDA and Transformer Engine where there is neither
 """

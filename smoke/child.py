@@ -74,11 +74,12 @@ def _run(request: dict[str, Any], announce: Any, answer: Any, say_device: Any = 
         raise _Missing(f"{enter.now} fails here: {failure.describe(error)}") from error
     import torch
 
-    from . import model, ranks, trial
+    from . import bench_trial, model, ranks, trial
 
     device = request["device"]
     try:
-        result = getattr(trial, request["job"])(request, announce, answer)
+        job = bench_trial.bench if request["job"] == "bench" else getattr(trial, request["job"])
+        result = job(request, announce, answer)
     finally:
         ranks.leave()
     result["environment"] = {
@@ -157,7 +158,7 @@ def prepare(request: dict[str, Any], announce: Any, say_device: Any = lambda dev
     # What was imported stays; without this every later collection would look through all of it.
     gc.freeze()
     announce("process group")
-    ranks.join(device, request.get("parallel", {}))
+    ranks.join(device, request.get("parallel", {}), turn=request.get("turn", 0))
     return version, stand_ins
 
 

@@ -8,7 +8,7 @@ import sys
 from ..sources.errors import UsageError
 from ..sources.visible import visible, visible_lines
 from . import bench, chart, report, smoke
-from .request import SmokeOptions, SmokeSite, Unavailable
+from .request import SmokeOptions, SmokeSite, Unavailable, is_first_rank
 
 #: Exit code when something that is needed isn't there, or the user's input can't be used.
 COULD_NOT_RUN = 2
@@ -32,17 +32,14 @@ def main_smoke(sites: list[SmokeSite], options: SmokeOptions) -> int:
     except (Unavailable, UsageError) as error:
         sys.stderr.write(visible(f"recompute-lint smoke: {error}") + "\n")
         return COULD_NOT_RUN
-    if _speaks():
+    if is_first_rank():
         write = {"json": report.smoke_json, "markdown": report.smoke_markdown}.get(
             options.output_format, report.smoke_text
         )
         sys.stdout.write(visible_lines(write(results)))
     else:
-        # Its numbers are the first rank's over again; its reasons are its own.
         for result in results:
-            if result.reason:
-                line = f"rank {os.environ['RANK']}: {result.site.label}: {result.verdict}: {result.reason}"
-                sys.stderr.write(visible(line) + "\n")
+            _tell_reasons(result.site.label, [(result.verdict, result.reason)])
     return smoke.exit_code(results)
 
 
@@ -62,10 +59,12 @@ def main_bench(sites: list[SmokeSite], options: SmokeOptions) -> int:
         for number, site in enumerate(sites):
             found = bench.run_bench(site, options)
             measured = measured and any(row.saved is not None for row in found.rows)
-            if _speaks():
+            if is_first_rank():
                 write = report.bench_json if options.output_format == "json" else report.bench_markdown
                 sys.stdout.write(visible_lines(write(found)))
-            if options.chart and number == 0:
+            else:
+                _tell_reasons(site.label, [(row.variant, row.reason) for row in found.rows])
+            if options.chart and number == 0 and is_first_rank():
                 chart.draw(found, options.chart)
     except (Unavailable, UsageError) as error:
         sys.stderr.write(visible(f"recompute-lint bench: {error}") + "\n")
@@ -73,6 +72,8 @@ def main_bench(sites: list[SmokeSite], options: SmokeOptions) -> int:
     return 0 if measured else NOTHING_RAN
 
 
-def _speaks() -> bool:
-    """Under ``torchrun`` every rank runs this; one report is enough."""
-    return os.environ.get("RANK", "0") == "0"
+def _tell_reasons(label: str, reasons: list[tuple[str, str | None]]) -> None:
+    """What a rank that isn't the first says: its numbers are the first rank's over again, its reasons are its own."""
+    for name, reason in reasons:
+        if reason:
+            sys.stderr.write(visible(f"rank {os.environ['RANK']}: {label}: {name}: {reason}") + "\n")

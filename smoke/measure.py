@@ -243,17 +243,18 @@ def allocated(model: Any, batch: Batch) -> Allocated:
 
 
 def peak_bytes(model: Any, batch: Batch, device: str) -> int:
-    """Peak memory of a step in bytes.
+    """The most bytes alive at once of what a step made: activations and gradients, parameters aside.
 
-    On CUDA what the allocator reports as allocated, parameters included. On a CPU there is no such count, so it is the
-    most that was alive at once of the tensors that the step made: activations and gradients, parameters aside.
+    On CUDA as the allocator counts them, on a CPU those of tensors.
     """
     if device == "cuda":
+        model.zero_grad(set_to_none=True)
         torch.cuda.synchronize()
+        before = torch.cuda.memory_allocated()
         torch.cuda.reset_peak_memory_stats()
         step(model, batch)
         torch.cuda.synchronize()
-        return torch.cuda.max_memory_allocated()
+        return torch.cuda.max_memory_allocated() - before
     with watch.Storages(_tensors_of(model, batch)) as storages:
         step(model, batch)
     return storages.peak
@@ -303,26 +304,34 @@ def step_flops(model: Any, batch: Batch) -> int:
     return counter.get_total_flops()
 
 
-def step_times(model: Any, batch: Batch, repeats: int, warm_up: int = 2) -> list[float]:
-    """Seconds that each of ``repeats`` steps took on CUDA, forward and backward, after unmeasured ones.
+def warm_up(model: Any, batch: Batch, least: int) -> None:
+    """Take steps on CUDA until they stop getting faster: ``least`` of them, and :data:`_MOST_WARM_UP` at most.
 
-    Wall time, with the device waited for. There are ``warm_up`` unmeasured steps, and up to :data:`_MOST_WARM_UP` while
-    each is faster than the one before it: compilers and kernels' autotuning take more steps than one can tell.
+    Compilers and kernels' autotuning take more steps than one can tell.
     """
     earlier, number = float("inf"), 0
     while True:
-        taken = _timed_step(model, batch)
+        taken = timed_step(model, batch)
         number += 1
-        if number >= warm_up and (taken > _STEADY * earlier or number >= _MOST_WARM_UP):
-            break
+        if number >= least and (taken > _STEADY * earlier or number >= _MOST_WARM_UP):
+            return
         earlier = taken
-    return [_timed_step(model, batch) for _ in range(repeats)]
 
 
-def _timed_step(model: Any, batch: Batch) -> float:
+def timed_step(model: Any, batch: Batch) -> float:
+    """Seconds that a step takes on CUDA, forward and backward: wall time, with the device waited for.
+
+    Of several ranks it is the slowest one's, so that all of them take the same decisions.
+    """
     model.zero_grad(set_to_none=True)
     torch.cuda.synchronize()
     start = time.perf_counter()
     model(**batch).float().mean().backward()
     torch.cuda.synchronize()
-    return time.perf_counter() - start
+    taken = time.perf_counter() - start
+    model.zero_grad(set_to_none=True)
+    if ranks.started_ranks() > 1:
+        slowest = torch.tensor([taken], dtype=torch.float64, device="cuda")
+        torch.distributed.all_reduce(slowest, op=torch.distributed.ReduceOp.MAX)
+        taken = slowest.item()
+    return taken

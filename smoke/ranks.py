@@ -9,16 +9,13 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 
+from .request import started_ranks
+
 #: Seed of every run; any would do, the same one must serve both sides of a comparison.
 SEED = 1234
 
 
-def started_ranks() -> int:
-    """Ranks that ``torchrun`` started, 1 without it."""
-    return int(os.environ.get("WORLD_SIZE", "1"))
-
-
-def join(device: str, parallel: dict[str, int], *, simulate: bool = False) -> None:
+def join(device: str, parallel: dict[str, int], *, simulate: bool = False, turn: int = 0) -> None:
     """Initialize torch's and Megatron-Core's process groups.
 
     Args:
@@ -26,6 +23,7 @@ def join(device: str, parallel: dict[str, int], *, simulate: bool = False) -> No
         parallel: keyword arguments of ``initialize_model_parallel``.
         simulate: pretend to be rank 0 of as many ranks as ``parallel`` asks for, with torch's "fake" backend. Shapes
             are as on real ranks, numbers are not: only for counting bytes.
+        turn: how many children each rank has started before this one, which share ``torchrun``'s store.
 
     Raises:
         RuntimeError: the process group cannot be made.
@@ -46,7 +44,11 @@ def join(device: str, parallel: dict[str, int], *, simulate: bool = False) -> No
     elif started_ranks() > 1:
         if device == "cuda":
             torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-        dist.init_process_group("nccl" if device == "cuda" else "gloo", timeout=limit)
+        store, rank, world_size = next(dist.rendezvous("env://", timeout=limit))
+        # What an earlier child has left there are the addresses of processes that have ended.
+        store = dist.PrefixStore(f"child {turn}", store)
+        backend = "nccl" if device == "cuda" else "gloo"
+        dist.init_process_group(backend, store=store, rank=rank, world_size=world_size, timeout=limit)
     else:
         store = dist.HashStore()
         dist.init_process_group(

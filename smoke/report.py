@@ -68,6 +68,7 @@ def bench_markdown(bench: Bench) -> str:
     """The measured table, and the predicted one where there is a prediction."""
     where = bench.environment["device"] if bench.is_cuda else "a CPU, which gives bytes and operations, and no times"
     run = bench.plan.run
+    titles, rules = _ON_CUDA if bench.is_cuda else ("", "")
     lines = [
         f"### Recompute at {bench.site.label}",
         "",
@@ -76,8 +77,8 @@ def bench_markdown(bench: Bench) -> str:
         f"{run['seq_length']}, micro-batch {run['micro_batch_size']}. In brackets the ratio to none"
         f"{'; times are wall time, medians with the median absolute deviation' if bench.is_cuda else ''}.",
         "",
-        f"| recompute | saved for backward, per layer | peak memory | operations |{_TIMES[0] if bench.is_cuda else ''}",
-        f"|---|---:|---:|---:|{_TIMES[1] if bench.is_cuda else ''}",
+        f"| recompute | saved for backward, per layer | peak memory | operations |{titles}",
+        f"|---|---:|---:|---:|{rules}",
     ]
     base = bench.rows[0]
     lines += [_bench_row(row, base, bench.is_cuda) for row in bench.rows]
@@ -171,25 +172,35 @@ def _environment_text(environment: dict[str, Any]) -> str:
 
 
 #: Columns that only a GPU fills.
-_TIMES = (" step | tokens/s |", "---:|---:|")
+_ON_CUDA = (" allocated, per layer | a layer | step | tokens/s |", "---:|---:|---:|---:|")
 
 
 def _bench_row(row: Row, base: Row, is_cuda: bool) -> str:
+    why = "; ".join(part for part in (row.reason, row.frame) if part).replace("|", "\\|")
     if row.saved is None:
-        why = "; ".join(part for part in (row.reason, row.frame) if part)
-        empty = " |" * (4 if is_cuda else 2)
-        return f"| {row.variant} | not measured: {why.replace('|', chr(92) + '|')} |{empty}"
+        empty = " |" * (6 if is_cuda else 2)
+        return f"| {row.variant} | not measured: {why} |{empty}"
     cells = [
         f"{_size(row.saved)}{_ratio(row.saved, base.saved)}",
         f"{_size(row.peak)}{_ratio(row.peak, base.peak)}",
         f"{(row.flops or 0) / 1e9:.3f} GFLOP{_ratio(row.flops, base.flops)}",
     ]
-    if row.seconds is not None:
-        cells += [
-            f"{row.seconds * 1e3:.2f} ± {(row.spread or 0) * 1e3:.2f} ms{_ratio(row.seconds, base.seconds)}",
-            f"{row.tokens_per_second:,.0f}{_ratio(row.tokens_per_second, base.tokens_per_second)}",
-        ]
+    if is_cuda:
+        cells.append(f"{_size(row.allocated)}{_ratio(row.allocated, base.allocated)}")
+        cells += _time_cells(row, base) if row.seconds is not None else [f"not timed: {why}", "", ""]
     return f"| {row.variant} | {' | '.join(cells)} |"
+
+
+def _time_cells(row: Row, base: Row) -> list[str]:
+    return [
+        f"{_milliseconds(row.layer_seconds, row.layer_spread)}{_ratio(row.layer_seconds, base.layer_seconds)}",
+        f"{_milliseconds(row.seconds, row.spread)}{_ratio(row.seconds, base.seconds)}",
+        f"{row.tokens_per_second:,.0f}{_ratio(row.tokens_per_second, base.tokens_per_second)}",
+    ]
+
+
+def _milliseconds(seconds: float | None, spread: float | None) -> str:
+    return f"{(seconds or 0) * 1e3:.2f} ± {(spread or 0) * 1e3:.2f} ms"
 
 
 def _prediction_markdown(found: Predicted) -> list[str]:

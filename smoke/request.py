@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -34,6 +35,16 @@ WARM_UP = "warm-up"
 WARMED_UP = "warmed up"
 
 GIB = 1024**3
+
+
+def started_ranks() -> int:
+    """Ranks that ``torchrun`` started, 1 without it."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def is_first_rank() -> bool:
+    """Whether this is the rank that reports: under ``torchrun`` every rank runs the command."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 class Stages:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import selectors
@@ -59,6 +60,10 @@ class Outcome:
     rows: list[dict[str, Any]]
 
 
+#: Counts children; under ``torchrun`` every rank starts the same ones.
+_turns = itertools.count()
+
+
 def run_child(
     request: dict[str, Any],
     *,
@@ -98,7 +103,7 @@ def run_child(
         with os.fdopen(reader, "rb", buffering=0) as events, _killed_at_exit(process):
             assert process.stdin is not None
             # The pipe stays open as long as this process lives, and the child ends with it.
-            limits = {"memory_limit": memory_limit, "deadline": timeout + _GRACE}
+            limits = {"memory_limit": memory_limit, "deadline": timeout + _GRACE, "turn": next(_turns)}
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.write(json.dumps({**request, **limits}).encode() + b"\n")
                 process.stdin.flush()

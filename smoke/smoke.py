@@ -13,7 +13,7 @@ from typing import Any
 from ..schemas import store
 from ..sources.errors import UsageError
 from . import run, sizes
-from .request import FAILURES, NOT_RUN, PASS, SmokeOptions, SmokeSite
+from .request import FAILURES, NOT_RUN, PASS, SmokeOptions, SmokeSite, started_ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def _run_site(site: SmokeSite, options: SmokeOptions, mcore: str | None, prefix:
     if not site.settings.get("recompute_granularity") and site.settings.get("moe_layer_recompute") is not True:
         return _not_run(site, None, "recompute is off at this site")
     try:
-        planned = sizes.plan(site, options, int(os.environ.get("WORLD_SIZE", "1")))
+        planned = sizes.plan(site, options, started_ranks())
     except UsageError as error:
         return _not_run(site, None, str(error))
     tell = progress(options, prefix)

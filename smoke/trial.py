@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -46,7 +45,7 @@ def smoke(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[s
         model.require(settings, device)
         off = sizes.without_recompute(settings)
         try:
-            reference = _build(off, request, enter, "recompute off")
+            reference = build(off, request, enter, "recompute off")
             batch = model.make_batch(run, device, fused=request["fused"])
             if device == "cuda":
                 _warm_up(reference, batch, enter)
@@ -61,7 +60,7 @@ def smoke(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[s
                 "reason": f"the model doesn't run without recompute either: {failure.describe(error)}",
                 "frame": failure.frame_of(error),
             }
-        tested = _build(settings, request, enter, "recompute on")
+        tested = build(settings, request, enter, "recompute on")
         _copy_weights(reference, tested)
         again = measure.step(tested, batch, lambda name: enter(f"{name}, recompute on"))
         enter("comparison")
@@ -115,27 +114,6 @@ class _Refused(Exception):
         self.frame = failure.frame_of(error)
 
 
-def bench(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[str, Any]:
-    """Measure variants of a site, and answer with a row for each as soon as it is there.
-
-    Args:
-        request: ``variants`` (each ``name``, ``settings``), ``run``, ``device``, ``fused``, ``repeats``, ``warm_up``.
-        answer: told ``saved`` (bytes per layer), ``peak`` (bytes), ``flops`` and, on CUDA, ``times`` (s) of a
-            variant; or ``reason`` and ``frame`` if it didn't run.
-    """
-    for variant in request["variants"]:
-        announce(f"measuring {variant['name']}")
-        try:
-            model.require(variant["settings"], request["device"])
-            answer(_bench_row(variant["settings"], request))
-        except model.Unsupported as error:
-            answer({"reason": str(error)})
-        except Exception as error:
-            answer({"reason": failure.why(error), "frame": failure.frame_of(error)})
-        _free()
-    return {}
-
-
 def probe(request: dict[str, Any], announce: Announce, answer: Answer) -> dict[str, Any]:
     """Say what is there: the environment alone."""
     return {"is_cuda": request["device"] == "cuda"}
@@ -162,7 +140,8 @@ def _validate(request: dict[str, Any], device: str) -> None:
         raise
 
 
-def _build(settings: dict[str, Any], request: dict[str, Any], enter: Announce, side: str) -> Any:
+def build(settings: dict[str, Any], request: dict[str, Any], enter: Announce, side: str) -> Any:
+    """The model of some settings, as the request runs it; ``enter`` is told the stages, with the word for its side."""
     enter(f"configuration, {side}")
     config, _ = model.build_config(settings, request["device"])
     enter(f"model, {side}")
@@ -222,8 +201,8 @@ def _saved_by_module(
     for module in modules:
         try:
             alone = {"recompute_granularity": "selective", "recompute_modules": [module], "moe_layer_recompute": False}
-            tested = _build({**settings, **alone}, request, lambda stage: None, module)
-            found[module] = result["saved_off"] - _saved(tested, request)
+            tested = build({**settings, **alone}, request, lambda stage: None, module)
+            found[module] = result["saved_off"] - saved(tested, request)
         except Exception as error:
             if _is_memory(error):
                 raise
@@ -270,37 +249,7 @@ def _judge(result: dict[str, Any], problems: list[str]) -> dict[str, Any]:
     return result
 
 
-def _bench_row(settings: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
-    device = request["device"]
-    per_layer = _saved_per_layer(settings, request)
-    tested = _build(settings, request, lambda stage: None, "")
-    batch = model.make_batch(request["run"], device, fused=request["fused"])
-    found: dict[str, Any] = {"saved": per_layer, "flops": measure.step_flops(tested, batch), "times": None}
-    if device == "cuda":
-        # On a CPU a step of a small model is mostly Python, and its time says nothing of a GPU's.
-        found["times"] = measure.step_times(tested, batch, request["repeats"], request["warm_up"])
-    return {**found, "peak": measure.peak_bytes(tested, batch, device)}
-
-
-def _saved_per_layer(settings: dict[str, Any], request: dict[str, Any]) -> int:
-    """What one more layer adds to the bytes saved for backward.
-
-    The difference of two and one times the given layers, over the given layers: embedding, loss, masks and rotary
-    tables, which are there once, cancel out.
-    """
-    layers = settings["num_layers"]
-    counts = []
-    for times in (1, 2):
-        changed = {**settings, "num_layers": times * layers}
-        if isinstance(settings.get("moe_layer_freq"), list):
-            changed["moe_layer_freq"] = settings["moe_layer_freq"] * times
-        built = _build(changed, request, lambda stage: None, "")
-        counts.append(_saved(built, request))
-        del built
-    return round((counts[1] - counts[0]) / layers)
-
-
-def _saved(built: Any, request: dict[str, Any]) -> int:
+def saved(built: Any, request: dict[str, Any]) -> int:
     """Bytes saved for backward; on a GPU after a step, so that no function is compiled while hooks are attached."""
     batch = model.make_batch(request["run"], request["device"], fused=request["fused"])
     if request["device"] == "cuda":
@@ -313,12 +262,6 @@ def _warm_up(built: Any, batch: measure.Batch, enter: Announce) -> None:
     enter(WARM_UP)
     measure.step(built, batch)
     enter(WARMED_UP)
-
-
-def _free() -> None:
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
 
 
 def _is_memory(error: BaseException) -> bool:

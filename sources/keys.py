@@ -81,6 +81,11 @@ MEANT: Final = (
     + spelled((*_NAMED_SO, *(name for name in names.FLAGS if name.startswith(WORD))))
 ).encode()
 
+#: What every recompute field has in it, and every directive of ours: most files hold neither.
+ROOTS: Final = (b"ecompute", b"activation")
+#: What the word has in it, in any of the ways in which it is written.
+_IN_WORD = (b"ecompute", b"ECOMPUTE", b"eCompute")
+
 _FIELDS = tuple(field.encode() for field in FIELDS)
 _WORDLESS_FIELDS = tuple(name.encode() for name in FIELDS if WORD not in name)
 _WORD = WORD.encode()
@@ -103,6 +108,8 @@ def concerns(
     kind: str,
     keys: Iterable[str] = (),
     modules: Callable[[], Iterable[str]] = lambda: names.MODULES,
+    *,
+    has_root: bool = True,
 ) -> bool:
     """Whether a file can have a finding of a rule that looks at Python or at comments.
 
@@ -111,29 +118,35 @@ def concerns(
         kind: what kind of file it is, as :func:`~.files.kind_of` names it.
         keys: further keys to look for in Python.
         modules: the recompute modules that there are or were; only asked where the file speaks of recomputation.
+        has_root: false where it is known that none of :data:`ROOTS` is in ``data``.
     """
     if kind == "yaml" and b"#" in data and _lists_modules(data, modules, in_comments=True):
         return True
     if kind not in _PYTHON and not (_PYTHON_SOMEWHERE.search(data) and _HOLDS_PYTHON.search(data)):
         return False
-    # one search tells most files apart: every field but one has the word in its name
-    if any(name in data for name in _WORDLESS_FIELDS):
-        return True
-    if _WORD in data and any(field in data for field in _FIELDS):
-        return True
-    if any(key.encode() in data for key in keys):
-        return True
-    if _SWITCH in data and b"megatron" in data.lower():
+    if any(key.encode() in data for key in keys) or (has_root and _has_key(data)):
         return True
     return _lists_modules(data, modules, in_comments=False)
 
 
+def _has_key(data: bytes) -> bool:
+    """Whether Python names a field, or NeMo-RL's switch where it speaks of Megatron."""
+    if _WORD in data and any(field in data for field in _FIELDS):
+        return True
+    if any(name in data for name in _WORDLESS_FIELDS):
+        return True
+    return _SWITCH in data and b"megatron" in data.lower()
+
+
 def _lists_modules(data: bytes, modules: Callable[[], Iterable[str]], *, in_comments: bool) -> bool:
     """Whether a text names two modules at least, or one with an underscore in Python that speaks of recomputation."""
-    lower = data.lower()
-    speaks = lower.count(_WORD) > lower.count(_OTHER_WORD)
+    speaks = False
+    if any(part in data for part in _IN_WORD):
+        lower = data.lower()
+        speaks = lower.count(_WORD) > lower.count(_OTHER_WORD)
     if not speaks and not in_comments:
-        return sum(name in data for name in _TELLING) > 1
+        named_here = (name for name in _TELLING if name in data)
+        return any(named_here) and any(named_here)  # the second goes on behind the one that the first found
     named = [name for name in (map(str.encode, modules()) if speaks else _MODULES) if name in data]
     if not in_comments and any(b"_" in name for name in named):
         return True

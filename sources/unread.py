@@ -57,6 +57,8 @@ def unread(path: str, text: str, kind: str, sites: Iterable[Site]) -> Iterator[U
     spoken = _lines_with_word(text, starts)
     if not spoken - read:  # as in most files: what follows takes longer than reading them
         return
+    if kind == "notebook":
+        spoken = _in_code(text, starts, spoken)
     everything: set[int] | None = None
     pattern = _pattern(kind)
     reason = {"json": FRAMEWORK, "yaml": FRAMEWORK, "toml": FRAMEWORK, "script": COMMAND}.get(kind, KIND)
@@ -77,6 +79,15 @@ def unread(path: str, text: str, kind: str, sites: Iterable[Site]) -> Iterator[U
             if count > _MOST:
                 return
             yield Unread(Span(path, line, start - begins + 1, line, end - begins + 1), reason)
+
+
+def _in_code(text: str, starts: list[int], lines: set[int]) -> set[int]:
+    """Those of some lines that belong to the code of a notebook; all where its cells cannot be told."""
+    from .embedded.documents import of_notebook
+
+    cells = list(of_notebook(text))
+    code = {bisect_right(starts, offset) for cell in cells for _, offset in cell.stretches}
+    return lines & code if cells else lines
 
 
 def _lines_with_word(text: str, starts: list[int]) -> set[int]:

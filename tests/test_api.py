@@ -13,7 +13,8 @@ import pytest
 import recompute_lint
 from recompute_lint import lint_paths, lint_text
 from recompute_lint.hooks import stated
-from recompute_lint.hooks.options import KEYS, RUN, Options, from_table
+from recompute_lint.hooks.option_table import KEYS, RUN
+from recompute_lint.hooks.options import Options, from_table
 from tests.conftest import ROOT, python, write
 
 TYPO = """\
@@ -24,7 +25,7 @@ policy:
     recompute_modules: [mlpp]
 """
 #: Recompute settings in a file that no dialect recognizes.
-STRANGE = "data:\n  config.yaml: |\n    recompute_granularity: ful\n"
+STRANGE = "data:\n  config.txt: |\n    recompute_granularity: ful\n"
 
 
 def test_lint_text():
@@ -185,3 +186,12 @@ def test_the_configurations_schema_has_every_key():
 def test_readme_lists_every_rule_and_dialect():
     done = subprocess.run([sys.executable, "tools/update_readme.py", "--check"], cwd=ROOT, check=False)
     assert done.returncode == 0, "run python tools/update_readme.py"
+
+
+def test_what_a_notebook_says_in_words_is_not_unread():
+    cells = [
+        {"cell_type": "markdown", "source": ["| `model.recompute_granularity=selective` | less memory |\n"]},
+        {"cell_type": "code", "source": ["%%unknown\n", "train --recompute-granularity selective\n"]},
+    ]
+    report = lint_text(json.dumps({"cells": cells}, indent=1), "a.ipynb")
+    assert [place.span.line for place in report.unread] == [13]

@@ -13,7 +13,7 @@ pytest_plugins = ["pytester"]
 
 GOOD = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: selective\n"
 TYPO = GOOD + "    recompute_modules: [mlpp]\n"
-STRANGE = "data:\n  config.yaml: |\n    recompute_granularity: ful\n"
+STRANGE = "data:\n  config.txt: |\n    recompute_granularity: ful\n"
 FILES = {
     "good/a.yaml": GOOD,
     "typo/a.yaml": TYPO,

@@ -36,12 +36,24 @@ _DEEPSEEK_V3 = 7168
 
 #: What a functional test of Megatron-LM is named after, and its model_config.yaml sets, where an entry doesn't have it.
 _NAMED: dict[str, dict[str, Any]] = {
+    "dist_muon/": {"no_use_layer_wise_param_layout": True},
+    "dist_muon_1node/": {"no_use_layer_wise_param_layout": True},
     "defer_embedding_wgrad_compute": {"defer_embedding_wgrad_compute": True, "wgrad_deferral_limit": 2},
     "multi_dist_optimizer_instances": {"num_distributed_optimizer_instances": 2},
     "tunable_overlap": {"microbatch_group_size_per_virtual_pipeline_stage": 5},
     "uninstall_te": {"no_masked_softmax_fusion": True, "no_persist_layer_norm": True},
 }
 
+
+#: Functional tests of Megatron-LM whose environment leaves CUBLAS_WORKSPACE_CONFIG out (model_config.yaml, ENV_VARS).
+_NO_WORKSPACE = re.compile(
+    r"gpt/gpt3_mcore_te_\w*(_cp\d|_reshard_|_cross_entropy_loss_fusion)|moe/gpt3_mcore_te_\w*(_reshard_|_ep4_etp1_)|_release|_fsdp_ep2_"
+)
+_WORKSPACE = ":4096:8"
+
+#: When the container "lts" of those tests became newer than nvcr.io/nvidia/pytorch:24.01-py3 (23a1dcaf, #2157), whose
+#: FlashAttention 2.0.4 is not deterministic.
+_DETERMINISTIC_FLASH = "2025-11-06"
 
 #: Figures of something else than the allocator's peak of allocated bytes.
 _NO_PEAK = re.compile(r"reserved|device memory|\.current|difference|out of memory")
@@ -177,9 +189,19 @@ def config_of(entry: dict[str, Any], configs: str | None = None) -> dict[str, An
     if not any(config.get(name) for name in ("bf16", "fp16", "params_dtype")) and "functional_tests" not in str(entry):
         config["bf16"] = True
     if "functional_tests" in entry.get("source", ""):
-        # Four in five of Megatron-LM's functional tests set this in their environment (model_config.yaml, ENV_VARS).
-        config.setdefault("cublas_workspace_config", ":4096:8")
+        _as_tests_run(entry, config)
     return config
+
+
+def _as_tests_run(entry: dict[str, Any], config: dict[str, Any]) -> None:
+    """Fill in what the environment of a functional test decides, in place."""
+    if not _NO_WORKSPACE.search(entry["source"]):
+        config.setdefault("cublas_workspace_config", _WORKSPACE)
+    is_old = "environment lts" in entry.get("software", "") and str(entry.get("date", "")) < _DETERMINISTIC_FLASH
+    if is_old and _gpu(entry) == "a100" and not re.search("nondeterministic|_release", entry["source"]):
+        # These tests set NVTE_ALLOW_NONDETERMINISTIC_ALGO=0. Before Hopper Transformer Engine then takes FlashAttention
+        # from 2.4.1 on, or none that is fused (attention/dot_product_attention/utils.py, get_attention_backend).
+        config["attention_backend"] = config.get("attention_backend") or "unfused"
 
 
 def _written(entry: dict[str, Any], configs: str) -> dict[str, Any]:

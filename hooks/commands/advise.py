@@ -14,8 +14,9 @@ from ...smoke.advise.gpus import GPUS
 from ...smoke.advise.predict import AdviseOptions, AdviseSite
 from ...smoke.advise.words import Target
 from ...smoke.request import GIB
-from ..memory import site_of, target_of
-from ..options import size
+from ...sources.visible import visible
+from ..memory import site_of, target_of, trains
+from ..option_table import size
 from ..stated import check_facts
 from .common import UsageError, add_configuration_options, fail
 from .smoke_options import _pairs, read, store
@@ -92,4 +93,12 @@ def _progress(stage: str) -> None:
 
 
 def _sites(namespace: argparse.Namespace) -> list[tuple[AdviseSite, Target]]:
-    return [(site_of(site), target_of(site)) for site in read(namespace)]
+    sites = []
+    for site in read(namespace):
+        if trains(site):
+            sites.append((site_of(site), target_of(site)))
+        else:
+            sys.stderr.write(
+                visible(f"recompute-lint advise: {site_of(site).label} is left out: it is not trained") + "\n"
+            )
+    return sites

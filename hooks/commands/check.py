@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...lint_rules.registry import RULES
 from ...schemas import store
 from ...schemas.reading import read
 from ...sources.text import reason_of
-from ...sources.visible import visible, visible_lines
+from ...sources.visible import visible
 from .. import output
-from ..options import RUN
+from ..option_table import RUN
 from ..report import Report, counted
 from .check_source import Source
 from .common import (
@@ -23,9 +24,8 @@ from .common import (
     add_rule_options,
     fail,
     is_terminal,
-    write,
-    write_as_it_is,
     write_error,
+    write_to,
 )
 
 if TYPE_CHECKING:
@@ -103,36 +103,26 @@ def run(namespace: argparse.Namespace) -> int:
 
             return watch(namespace, run)
         source = Source(namespace)
-        if namespace.show_files or namespace.show_settings:
-            from .check_modes import show
-
-            return show(source, namespace)
-        if namespace.add_suppressions:
-            from .check_modes import suppress
-
-            return suppress(source, namespace)
-        if namespace.write_baseline:
-            return _write_baseline(source, namespace)
-        if namespace.diff:
-            return _diff(source, namespace)
+        mode = _mode(namespace)
+        if mode is not None:
+            return mode(source, namespace)
         evidence = _evidence(namespace.evidence or [])
         report, count = _fix(source, namespace) if namespace.fix else (source.lint(), 0)
-        if namespace.min_severity == "error":
-            report = report._replace(diagnostics=[one for one in report.diagnostics if one.severity == "error"])
-        report = report._replace(evidence=evidence)
     except (UsageError, store.UnknownRelease) as error:
         return fail(error)
     except BrokenPipeError:
         raise
     except OSError as error:
         return fail(UsageError(f"{error.filename}: cannot be written: {reason_of(error)}"))
+    if namespace.min_severity == "error":
+        report = report._replace(diagnostics=[one for one in report.diagnostics if one.severity == "error"])
+    report = report._replace(evidence=evidence)
     source.tell()
     if not report.files and not (namespace.force_exclude or namespace.quiet or namespace.diff_base):
         write_error(f"recompute-lint: warning: no files to lint in {', '.join(source.paths)}")
-    if namespace.dialect and not namespace.force_exclude and not (report.sites or report.diagnostics):
-        return fail(UsageError(f"--dialect {namespace.dialect}: no recompute settings in {', '.join(source.paths)}"))
-    if namespace.require_sites and (without := _without_sites(source.paths, report)):
-        return fail(UsageError(f"--require-sites: no recompute configuration in {', '.join(without)}"))
+    missing = _missing(source, report, namespace)
+    if missing:
+        return fail(UsageError(missing))
     if not namespace.quiet:
         for line in report.stale:
             write_error(f"recompute-lint: {line}")
@@ -142,13 +132,9 @@ def run(namespace: argparse.Namespace) -> int:
         sys.stdout.buffer.write(source.given[source.paths[0]])
         sys.stdout.flush()
         return _exit_code(report, namespace)
-    form = output.load(namespace.output_format)
-    as_json = namespace.output_format == "json"
-    text = _statistics(report, as_json) if namespace.statistics else form.render(report, color=_color(namespace))
-    if not namespace.quiet and ((namespace.statistics and not as_json) or form.TEXT):
-        text += visible(summary(report, count)) + "\n"
+    text = _text(report, count, namespace)
     try:
-        _write(text, namespace.output_file)
+        write_to(namespace.output_file, text)
         if namespace.output_format == "github" and os.environ.get(_SUMMARY):
             _append(output.load("markdown").render(report, color=False), os.environ[_SUMMARY])
     except BrokenPipeError:
@@ -157,6 +143,47 @@ def run(namespace: argparse.Namespace) -> int:
         file = namespace.output_file or os.environ.get(_SUMMARY)
         return fail(UsageError(f"{file}: cannot be written: {reason_of(error)}"))
     return _exit_code(report, namespace)
+
+
+def _mode(namespace: argparse.Namespace) -> Callable[[Source, argparse.Namespace], int] | None:
+    """What is asked for instead of a report, if anything is."""
+    asked = (
+        ("show", namespace.show_files or namespace.show_settings),
+        ("suppress", namespace.add_suppressions),
+        ("write_baseline", namespace.write_baseline),
+        ("diff", namespace.diff),
+    )
+    name = next((name for name, is_asked in asked if is_asked), None)
+    if name is None:
+        return None
+    from . import check_modes
+
+    return getattr(check_modes, name)
+
+
+def _missing(source: Source, report: Report, namespace: argparse.Namespace) -> str:
+    """What options say that there is and is not, for a message; empty where nothing is missing."""
+    if namespace.dialect and not namespace.force_exclude and not (report.sites or report.diagnostics):
+        return f"--dialect {namespace.dialect}: no recompute settings in {', '.join(source.paths)}"
+    if namespace.require_sites and (without := _without_sites(source.paths, report)):
+        return f"--require-sites: no recompute configuration in {', '.join(without)}"
+    return ""
+
+
+def _text(report: Report, fixed: int, namespace: argparse.Namespace) -> str:
+    """The report as it is asked for, with a summary below it where people read it.
+
+    Args:
+        report: the report.
+        fixed: how many findings were fixed before.
+        namespace: the command line.
+    """
+    form = output.load(namespace.output_format)
+    as_json = namespace.output_format == "json"
+    text = _statistics(report, as_json) if namespace.statistics else form.render(report, color=_color(namespace))
+    if not namespace.quiet and ((namespace.statistics and not as_json) or form.TEXT):
+        text += visible(summary(report, fixed)) + "\n"
+    return text
 
 
 #: The file that GitHub Actions shows beside a job.
@@ -236,39 +263,6 @@ def _fix(source: Source, namespace: argparse.Namespace) -> tuple[Report, int]:
     return report, total
 
 
-def _diff(source: Source, namespace: argparse.Namespace) -> int:
-    """Print what fixes would change; exit 1 if they would change anything."""
-    from difflib import unified_diff
-
-    from ..fix import fixed
-
-    report = source.lint()
-    results = fixed(report.diagnostics, report.contents, unsafe=namespace.unsafe_fixes, failed=source.failed)
-    source.tell()
-    rows: list[str] = []
-    for path, (content, _) in sorted(results.items()):
-        before = report.contents[path].decode("utf-8", "replace").splitlines(keepends=True)
-        after = content.decode("utf-8", "replace").splitlines(keepends=True)
-        shown = visible(path)
-        for row in unified_diff(before, after, shown, shown):
-            rows.append(row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n")
-    text = "".join(rows)
-    _write(visible_lines(text) if is_terminal() and not namespace.output_file else text, namespace.output_file)
-    return 1 if results and not namespace.exit_zero else 0
-
-
-def _write_baseline(source: Source, namespace: argparse.Namespace) -> int:
-    """List all findings in a file; exit 0."""
-    from ..baseline import text_of
-    from ..replace import write as replace
-
-    report, path = source.lint(), namespace.write_baseline
-    replace(path, text_of(report.diagnostics, report.lines, path).encode("utf-8", "backslashreplace"))
-    if not namespace.quiet:
-        write(f"{path} lists {counted(len(report.diagnostics), 'finding')}.\n")
-    return 0
-
-
 def _color(namespace: argparse.Namespace) -> bool:
     if namespace.color != "auto":
         return namespace.color == "always"
@@ -277,17 +271,6 @@ def _color(namespace: argparse.Namespace) -> bool:
     if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
         return True
     return is_terminal() and os.environ.get("TERM") != "dumb"
-
-
-def _write(text: str, path: str | None) -> None:
-    if path:
-        from ..replace import write as replace
-
-        replace(path, text.encode("utf-8", "backslashreplace"))
-        return
-    write_as_it_is(text)
-    if sys.stdout is not None:
-        sys.stdout.flush()
 
 
 def _statistics(report: Report, as_json: bool) -> str:

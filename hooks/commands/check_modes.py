@@ -1,4 +1,4 @@
-"""What ``check`` does instead of reporting: watch, show files and settings, write suppressions."""
+"""What ``check`` does instead of reporting: watch, show files, settings or a diff, write suppressions or a baseline."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import os
 from collections.abc import Callable, Iterator
 
 from ...schemas.reading import read
-from ...sources.visible import visible
+from ...sources.visible import visible, visible_lines
 from ..contracts import Contracts
 from ..diagnostics import Diagnostic
 from ..engine import Linter
 from ..options import CONFIGURATION_FILES
 from ..report import counted
 from .check_source import Source
-from .common import UsageError, configurations, is_terminal, write, write_as_it_is, write_error
+from .common import UsageError, configurations, is_terminal, write, write_as_it_is, write_error, write_to
 
 
 def watch(namespace: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> int:
@@ -85,3 +85,36 @@ def suppress(source: Source, namespace: argparse.Namespace) -> int:
     if not namespace.quiet:
         write(f"Suppressed {counted(len(report.diagnostics) - len(left), 'finding')}.\n")
     return 1 if left else 0
+
+
+def diff(source: Source, namespace: argparse.Namespace) -> int:
+    """Print what fixes would change; exit 1 if they would change anything."""
+    from difflib import unified_diff
+
+    from ..fix import fixed
+
+    report = source.lint()
+    results = fixed(report.diagnostics, report.contents, unsafe=namespace.unsafe_fixes, failed=source.failed)
+    source.tell()
+    rows: list[str] = []
+    for path, (content, _) in sorted(results.items()):
+        before = report.contents[path].decode("utf-8", "replace").splitlines(keepends=True)
+        after = content.decode("utf-8", "replace").splitlines(keepends=True)
+        shown = visible(path)
+        for row in unified_diff(before, after, shown, shown):
+            rows.append(row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n")
+    text = "".join(rows)
+    write_to(namespace.output_file, visible_lines(text) if is_terminal() and not namespace.output_file else text)
+    return 1 if results and not namespace.exit_zero else 0
+
+
+def write_baseline(source: Source, namespace: argparse.Namespace) -> int:
+    """List all findings in a file; exit 0."""
+    from ..baseline import text_of
+    from ..replace import write as replace
+
+    report, path = source.lint(), namespace.write_baseline
+    replace(path, text_of(report.diagnostics, report.lines, path).encode("utf-8", "backslashreplace"))
+    if not namespace.quiet:
+        write(f"{path} lists {counted(len(report.diagnostics), 'finding')}.\n")
+    return 0

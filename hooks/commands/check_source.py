@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from ...sources.errors import shown
 from ..contracts import Contracts
 from ..engine import Linter
-from ..options import RUN, Configurations
+from ..option_table import RUN
+from ..options import Configurations
 from ..report import Report
 from ..trouble import Left, reason
 from .common import UsageError, configurations, write_error

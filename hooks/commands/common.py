@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ...lint_rules import registry
 from ...sources.model import Finding
 from ...sources.visible import visible, visible_lines
-from ..options import Configurations, UsageError, codes, dialect, release
+from ..option_table import codes, dialect, release
+from ..options import Configurations, UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -121,6 +122,22 @@ def write_as_it_is(text: str) -> None:
         return
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def write_to(path: str | None, text: str) -> None:
+    """Write to a file, or to standard output where there is none, as :func:`write_as_it_is` does.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    if path:
+        from ..replace import write as replace
+
+        replace(path, text.encode("utf-8", "backslashreplace"))
+        return
+    write_as_it_is(text)
+    if sys.stdout is not None:
+        sys.stdout.flush()
 
 
 def write_error(text: str) -> None:

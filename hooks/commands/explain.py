@@ -20,7 +20,8 @@ from ...sources.errors import shown
 from ...sources.projects import project_root
 from ...sources.suggest import nearest
 from ..home import page_of
-from ..options import UsageError, codes
+from ..option_table import codes
+from ..options import UsageError
 from ..stated import check_release
 from .common import fail
 

@@ -1,4 +1,4 @@
-"""Where files are for whoever reads a report: relative to the root of the repository, whatever folder it is made in."""
+"""Where files are for the reader of a report: relative to the root of the repository, whatever folder it is made in."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """reviewdog's Diagnostic Format (``rdjson``), which it posts as comments and suggestions on a pull request.
 
-``proto/rdf/reviewdog.proto``: columns count bytes of UTF-8 from 1, and the end is exclusive.
+``proto/rdf/reviewdog.proto``: columns count bytes of UTF-8 from 1, and the end is exclusive. Keys are spelled as in
+``proto/rdf/jsonschema``.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def _diagnostic(diagnostic: Diagnostic, report: Report) -> dict[str, Any]:
     if fix:
         found["suggestions"] = [{"range": _range(edit.span, lines), "text": edit.text} for edit in fix.edits]
     if diagnostic.related:
-        found["relatedLocations"] = [
+        found["related_locations"] = [
             {"message": message, "location": _location(span, report)} for span, message in diagnostic.related
         ]
     return found

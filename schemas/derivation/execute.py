@@ -206,7 +206,7 @@ class Executor(Store):
             exits = self._statement(statement)
             if exits.any == FALSE:
                 continue
-            if exits.any == TRUE or index + 1 == len(body):
+            if exits.any == TRUE:
                 return exits
             stay = logic.negate(exits.any)
             rest = self._under([Step(stay)], body[index + 1 :])

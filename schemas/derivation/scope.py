@@ -61,7 +61,7 @@ class Scope:
 
     def function(self, node: ast.expr) -> tuple[Module, ast.FunctionDef] | None:
         """The function of the tree that a called name stands for."""
-        if not isinstance(node, ast.Name):
+        if not isinstance(node, ast.Name) or node.id in self.frame.locals:
             return None
         if node.id in self.frame.functions:
             return self.frame.module, self.frame.functions[node.id]

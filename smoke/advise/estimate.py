@@ -10,7 +10,7 @@ from .gpus import Gpu
 from .layout import Chunk, stages
 from .recipe import Recipe
 from .stage import Deferred, Pieces, Run, pattern, peak_of, pieces_of, recomputed, run_of
-from .state import State, state, step_of
+from .state import Elements, State, state, step_of
 
 #: Recomputation of every layer, for the layers that ``block`` recomputes.
 _WHOLE = {"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}
@@ -89,7 +89,7 @@ class Estimator:
         found = []
         for rank, chunks in enumerate(self.stages):
             runs = [run_of(chunk, choice, plain, whole) for chunk in chunks]
-            found.append(self._stage(rank, chunks, runs, plain))
+            found.append(self._stage(rank, chunks, runs, plain, _resting(chunks, choice, plain, whole)))
         return found
 
     def kept_per_layer(self, choice: dict[str, Any]) -> dict[int, int]:
@@ -106,21 +106,19 @@ class Estimator:
         pieces = self._pieces(needed)
         return {unit[0]: piece.kept + pieces.resting[unit] for unit, piece in pieces.units.items()}
 
-    def _stage(self, rank: int, chunks: list[Chunk], runs: list[Run], pieces: Pieces) -> Stage:
+    def _stage(self, rank: int, chunks: list[Chunk], runs: list[Run], pieces: Pieces, resting: int) -> Stage:
         recipe = self.recipe
-        dense, expert = self._parameters(chunks, pieces)
+        own = self._parameters(chunks, pieces)
         deferred = self._deferred() if chunks[-1].loss else None
         peak = peak_of(runs, rank, recipe.pipeline, recipe.microbatches, recipe.group, deferred)
-        single = {kind: pieces.resting.get((kind,), 0) for kind in (0, 1)}
-        resting = sum(single[kind] for chunk in chunks for kind in chunk.layers)
-        held = state(dense, expert, recipe.training)
+        held = state(own, recipe.training)
         return Stage(
             held,
             peak,
             pieces.persistent + pieces.batch + resting,
             sum(run.flops for run in runs),
             self._seconds(runs, held),
-            step_of(dense, expert, recipe.training),
+            step_of(own, recipe.training),
         )
 
     def _seconds(self, runs: list[Run], held: State) -> float:
@@ -133,8 +131,9 @@ class Estimator:
         stepping = (held.gradients + 2 * held.optimizer + held.parameters) / self.gpu.bandwidth
         return rounds * sum(run.seconds for run in runs) + stepping
 
-    def _parameters(self, chunks: list[Chunk], pieces: Pieces) -> tuple[int, int]:
+    def _parameters(self, chunks: list[Chunk], pieces: Pieces) -> Elements:
         dense = expert = 0
+        tables = []
         for chunk in chunks:
             for kind in chunk.layers:
                 unit = next(unit for unit in pieces.units if kind in unit)
@@ -144,12 +143,15 @@ class Estimator:
                 dense, expert = dense + own[0] // share, expert + own[1] // share
             if chunk.embedding:
                 dense += pieces.parameters["embedding"][0]
+                tables.append(pieces.parameters["embedding"][0])
             if chunk.loss:
                 dense += pieces.parameters["head"][0]
                 expert += pieces.parameters["head"][1]
+                tables.append(pieces.parameters["output_layer"][0])
                 if not chunk.embedding and self._copies_embedding():
                     dense += pieces.parameters["word_embedding"][0]
-        return dense, expert
+                    tables.append(pieces.parameters["word_embedding"][0])
+        return Elements(dense, expert, sum(tables), max(tables, default=0))
 
     def _deferred(self) -> Deferred | None:
         """What ``defer_embedding_wgrad_compute`` holds (tensor_parallel/layers.py, grad_output_buffer)."""
@@ -210,15 +212,27 @@ def _needed(choice: dict[str, Any]) -> list[dict[str, Any]]:
     return [{}, _WHOLE] if recomputed(choice) == "block" else [choice]
 
 
+def _resting(chunks: list[Chunk], choice: dict[str, Any], plain: Pieces, whole: Pieces) -> int:
+    """Bytes that layers hold between steps; of ``block`` the first ones do as where every layer is recomputed."""
+    count = int(choice.get("recompute_num_layers") or 0) if recomputed(choice) == "block" else 0
+    return sum(
+        (whole if number < count else plain).resting.get((kind,), 0)
+        for chunk in chunks
+        for number, kind in enumerate(chunk.layers)
+    )
+
+
 def torch_workspace(gpu: Gpu, products: dict[str, bool], setting: str | None = None) -> int:
     """Bytes of torch's cuBLAS workspaces: one per handle, and the thread of backward has a handle of its own.
 
     ATen's parseChosenWorkspaceSize (aten/src/ATen/cuda/CublasHandlePool.cpp): what ``CUBLAS_WORKSPACE_CONFIG`` says as
-    ``:KiB:COUNT`` pairs, else 4096 KiB x 8 on Hopper and 4096 KiB x 2 + 16 KiB x 8 on others (on Blackwell, too, in the
-    releases of torch that the measurements on GB200 ran; later ones have Hopper's). AMD's is 128 MiB on gfx94.
+    ``:KiB:COUNT`` pairs, else 4096 KiB x 8 on Hopper and 4096 KiB x 2 + 16 KiB x 8 on those before it. Blackwell has
+    Hopper's, and had the other in earlier releases of torch. AMD's is 128 MiB on gfx94.
     """
     if not setting:
-        setting = {(9, 0): ":4096:8", (9, 4): ":4096:32"}.get(gpu.capability, ":4096:2:16:8")
+        setting = {(9, 0): ":4096:8", (9, 4): ":4096:32"}.get(gpu.capability)
+    if not setting:
+        setting = ":4096:8" if gpu.capability >= (10, 0) else ":4096:2:16:8"
     numbers = [int(part) for part in setting.strip(":").split(":")]
     size = sum(kib * count for kib, count in zip(numbers[::2], numbers[1::2], strict=True))
     return 1024 * size * sum(products.values())

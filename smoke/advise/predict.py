@@ -9,7 +9,7 @@ from ...sources import facts as model_facts
 from ...sources.errors import UsageError
 from .. import run, sizes
 from ..request import GIB, Unavailable
-from . import places
+from . import asked, places
 from .choices import Choice, search
 from .estimate import Estimator
 from .gpus import GPUS, Gpu
@@ -122,16 +122,6 @@ class Setup(NamedTuple):
     values: dict[str, Any]
     notes: list[str]
 
-
-#: Sizes that nothing can stand in for, and where they usually are.
-ASKED = {
-    "num_layers": "the model's config.json has it (--model)",
-    "hidden_size": "the model's config.json has it (--model)",
-    "num_attention_heads": "the model's config.json has it (--model)",
-    "vocab_size": "the model's config.json has it (--model)",
-    "seq_length": "policy.max_total_sequence_length in NeMo-RL, max_length in ms-swift, data.max_prompt_length + "
-    "data.max_response_length in verl, --seq-length in Megatron-LM",
-}
 
 #: What frameworks over a Hugging Face checkpoint train with, where the recipe doesn't say.
 _OPEN: dict[str, Any] = {
@@ -266,13 +256,9 @@ def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], 
         if taken:
             stated = ", ".join(f"{name}={value}" for name, value in taken.items())
             notes.append(f"assumed, as frameworks over a checkpoint have it: {stated}")
-    missing = [
-        name
-        for name in ASKED
-        if values.get(name) is None and not (name == "vocab_size" and "padded_vocab_size" in values)
-    ]
-    if missing:
-        lines = "".join(f"\n  {name}: {ASKED[name]}" for name in missing)
+    wanted = asked.missing(site.dialect, values)
+    if wanted:
+        lines = "".join(f"\n  {name}: {where}" for name, where in wanted.items())
         raise UsageError(f"{site.label}: what is not known must be said with --facts NAME=VALUE or --model:{lines}")
     if values.get("micro_batch_size") is None:
         values["micro_batch_size"] = 1
@@ -290,8 +276,17 @@ def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], 
         notes.append(f"assumed: {values['world_size']} GPUs, as few as the recipe's parallelism takes (--gpus N)")
     if str(values.get("moe_token_dispatcher_type")) == "flex":
         notes.append("the flex dispatcher is predicted as alltoall: its buffers are not in the figures")
+    if values.get("deterministic_mode") and GPUS[options.gpu].capability[0] != _HOPPER:
+        # attention/dot_product_attention/utils.py, get_attention_backend: fused attention is off then.
+        notes.append(
+            "deterministic_mode: predicted with FlashAttention 2.4.1 or later; without it Transformer Engine's "
+            "attention is not fused on this GPU, and keeps its scores"
+        )
     return values, notes
 
+
+#: The architecture on which Transformer Engine's fused attention is deterministic.
+_HOPPER = 9
 
 #: Parts of names that have to do with memory; what is about data, logging or checkpoints is not worth a word.
 _TELLING = (

@@ -32,6 +32,7 @@ _NEGATED: dict[str, str] = {
     "no_rope_fusion": "apply_rope_fusion",
     "no_create_attention_mask_in_dataloader": "create_attention_mask",
     "no_persist_layer_norm": "persist_layer_norm",
+    "no_use_layer_wise_param_layout": "use_layer_wise_param_layout",
 }
 
 #: What Megatron-LM's parser sets where a flag is absent (megatron/training/arguments.py).
@@ -85,6 +86,7 @@ _TRAINING = (
     "num_distributed_optimizer_instances",
     "microbatch_group_size_per_vp_stage",
     "microbatch_group_size_per_virtual_pipeline_stage",
+    "use_layer_wise_param_layout",
 )
 
 #: Change neither what a model keeps nor where it runs.
@@ -282,15 +284,19 @@ def _training(values: dict[str, Any], tensor: int, context: int, pipeline: int) 
         moments = bytes_of(values.get("exp_avg_dtype"), 4) + bytes_of(values.get("exp_avg_sq_dtype"), 4)
     # Each instance has all of the state, spread over its own ranks (megatron/core/parallel_state.py).
     instances = number(values, "num_distributed_optimizer_instances", 1)
+    optimizer = str(values.get("optimizer", "adam"))
+    muon = optimizer.endswith("muon")
     training = Training(
         bf16 or fp16,
         in_fp32,
-        bool(values.get("use_distributed_optimizer")),
+        bool(values.get("use_distributed_optimizer")) or optimizer == "dist_muon",
         max(1, data * context // instances),
         max(1, expert_data // instances),
         main,
         moments,
-        str(values.get("optimizer", "adam")).endswith("muon"),
+        muon,
         (bf16 or fp16) and not in_fp32 and not precise,
+        # megatron/training/arguments.py; ``dist_muon`` is its older word, of releases that have no such layout.
+        muon and not values.get("use_layer_wise_param_layout", optimizer != "dist_muon"),
     )
     return training, data

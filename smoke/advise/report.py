@@ -11,6 +11,9 @@ from .predict import Prediction
 
 _GB = 1e9
 
+#: Times of a roofline that are closer than this are not told apart.
+_FASTER = 0.98
+
 
 def answer(found: Prediction) -> str:
     """The one line that matters."""
@@ -102,7 +105,8 @@ def shown(found: Prediction) -> list[Choice]:
     if len(blocks) > 4:
         # Of a long row of block sizes the ends, the cheapest that fits, and two between are enough.
         kept = {blocks[round(part * (len(blocks) - 1) / 3)].name for part in range(4)}
-    wanted = {"none", found.configured.name, found.cheapest.name if found.cheapest else ""}
+    fastest = min(filter(found.fits, found.choices), key=lambda choice: choice.seconds, default=found.configured)
+    wanted = {"none", found.configured.name, found.cheapest.name if found.cheapest else "", fastest.name}
     return [
         choice
         for choice in found.choices
@@ -167,6 +171,13 @@ def _footnotes(found: Prediction) -> list[str]:
         "bytes, as torch's allocator counts them; the device needs more: CUDA's context, NCCL's buffers and what the "
         "allocator keeps free."
     ]
+    best = found.cheapest
+    fastest = min(filter(found.fits, found.choices), key=lambda choice: choice.seconds, default=None)
+    if best and fastest and fastest.seconds < _FASTER * best.seconds:
+        lines.append(
+            f"by the roofline {fastest.name} takes less time than {best.name}, with more operations: "
+            f"{fastest.seconds:.3g} s for {best.seconds:.3g} s, at {fastest.peak / _GB:.1f} GB"
+        )
     stepping = [stage.step for stage in found.configured.stages if stage.step > stage.activations]
     if stepping:
         lines.append(f"the optimizer's step takes {max(stepping) / _GB:.2f} GB, more than activations: it is the peak")

@@ -42,7 +42,8 @@ class Pieces(NamedTuple):
         persistent: bytes of workspaces and tables, made once.
         resting: bytes that a layer of a unit holds between steps (a token dispatcher's last tensors), by unit.
         batch: bytes of a micro-batch's tokens, labels and mask.
-        parameters: by ``embedding``, ``head``, and unit: elements of dense parameters and of experts'.
+        parameters: by ``embedding``, ``head``, and unit: elements of dense parameters and of experts'; and those of
+            ``word_embedding`` and ``output_layer`` alone.
     """
 
     embedding: Piece
@@ -104,7 +105,7 @@ def pieces_of(result: dict[str, Any], layers: Sequence[int], recompute: dict[str
     resting: dict[Unit, int] = {}
     seen: dict[Unit, list[list[int]]] = {}
     parameters = _parameters(result["parameters"])
-    ends = ("embedding", "head", "word_embedding")
+    ends = ("embedding", "head", "word_embedding", "output_layer")
     found: dict[Any, tuple[int, int]] = {name: parameters[name] for name in ends}
     first = 0
     for unit in units_of(layers, recompute):
@@ -143,10 +144,11 @@ def pieces_of(result: dict[str, Any], layers: Sequence[int], recompute: dict[str
 
 
 def _parameters(rows: list[list[Any]]) -> dict[Any, tuple[int, int]]:
-    found: dict[Any, list[int]] = {"embedding": [0, 0], "head": [0, 0], "word_embedding": [0, 0]}
+    alone = {"embedding.word_embeddings.weight": "word_embedding", "output_layer.weight": "output_layer"}
+    found: dict[Any, list[int]] = {name: [0, 0] for name in ("embedding", "head", *alone.values())}
     for name, count, _, is_expert in rows:
-        if name == "embedding.word_embeddings.weight":
-            found["word_embedding"][0] += count
+        if name in alone:
+            found[alone[name]][0] += count
         if name.startswith("decoder.layers."):
             key: Any = int(name.split(".")[2])
         else:

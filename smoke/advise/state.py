@@ -18,7 +18,8 @@ class Training(NamedTuple):
         expert: ranks that the state of experts is spread over.
         main: bytes of an fp32 copy of a parameter.
         moments: bytes of Adam's two averages of a parameter.
-        muon: whether matrices have Muon's one average.
+        muon: whether matrices, but for embeddings and the output layer, have Muon's one average.
+        whole: whether the optimizer's state is spread over data-parallel ranks by whole parameters.
         copies_gradients: whether a step makes fp32 copies of gradients that are kept in half precision.
     """
 
@@ -31,6 +32,7 @@ class Training(NamedTuple):
     moments: int = 8
     muon: bool = False
     copies_gradients: bool = False
+    whole: bool = False
 
 
 class State(NamedTuple):
@@ -46,21 +48,45 @@ class State(NamedTuple):
         return self.parameters + self.gradients + self.optimizer
 
 
-def state(dense: int, expert: int, training: Training) -> State:
-    """What ``dense`` and ``expert`` elements of parameters take.
+class Elements(NamedTuple):
+    """How many elements of parameters a rank has.
+
+    Attributes:
+        dense: of all that are no experts'.
+        expert: of experts.
+        tables: those of ``dense`` that are of embeddings and output layers.
+        largest: of the largest such table.
+    """
+
+    dense: int
+    expert: int
+    tables: int = 0
+    largest: int = 0
+
+
+def state(own: Elements, training: Training) -> State:
+    """What parameters take, on the rank that has most.
 
     Megatron-Core keeps gradients in one buffer of the model's parameters (distributed_data_parallel.py) and, with the
-    distributed optimizer, shards of main parameters and averages (optimizer/distrib_optimizer.py).
+    distributed optimizer, shards of main parameters and averages (optimizer/distrib_optimizer.py). Muon has one average
+    of what it updates, and Adam updates the rest (optimizer/muon.py; emerging_optimizers.py since).
     """
-    elements = dense + expert
+    elements = own.dense + own.expert
     parameters = elements * (2 if training.half else 4)
     gradients = elements * (4 if training.fp32_gradients or not training.half else 2)
-    each = (training.main if training.half else 0) + training.moments
+    main = training.main if training.half else 0
+    each, table = (main + training.moments // (1 + training.muon)), main + training.moments
     over_dense, over_expert = (training.dense, training.expert) if training.distributed else (1, 1)
-    return State(parameters, gradients, dense * each // over_dense + expert * each // over_expert)
+    optimizer = (own.dense - own.tables) * each // over_dense + own.expert * each // over_expert
+    if training.distributed and training.whole:
+        # By whole parameters (optimizer/layer_wise_optimizer.py, shard_params): some rank has the largest table.
+        optimizer += max(own.largest * table, own.tables * table // over_dense)
+    else:
+        optimizer += own.tables * table // over_dense
+    return State(parameters, gradients, optimizer)
 
 
-def step_of(dense: int, expert: int, training: Training) -> int:
+def step_of(own: Elements, training: Training) -> int:
     """What the optimizer's step makes beside the state: fp32 copies of the gradients that it updates from.
 
     ``shard_main_param.grad = shard_model_grad.float()`` (optimizer/distrib_optimizer.py), which is no copy where
@@ -69,7 +95,7 @@ def step_of(dense: int, expert: int, training: Training) -> int:
     if not training.copies_gradients:
         return 0
     over_dense, over_expert = (training.dense, training.expert) if training.distributed else (1, 1)
-    return 4 * (dense // over_dense + expert // over_expert)
+    return 4 * (own.dense // over_dense + own.expert // over_expert)
 
 
 def bytes_of(dtype: Any, otherwise: int) -> int:

@@ -190,6 +190,7 @@ DIALECTS = (
         "ms-swift",
         "ms_swift",
         _RECOMPUTE,
+        json=True,
         program=r"(?<![^\s/])(?:megatron|swift) (?:sft|pt|rlhf|grpo|dpo|kto|rm|gkd|export)(?!\S)",
     ),
     Dialect("areal", "areal", (*_RECOMPUTE, b"defaults:"), overrides=rf"((?:.*\.)?megatron)\.(?:{_KEY})"),
@@ -229,36 +230,45 @@ DIALECTS = (
             *(*_RECOMPUTE, *_OVERRIDES, b"activations-checkpoint-"),
             *(b"setup_experiment.py", b"performance/run_script"),
         ),
-        ((keys.OTHER_ENGINES.encode(), b"megatron"),),  # verl's switch, which most of its scripts have
+        shared_needles=((keys.OTHER_ENGINES.encode(), b"megatron"),),  # verl's switch, which most of its scripts have
         kind="script",
     ),
     Dialect("python-flags", "python_flags", (*_RECOMPUTE, b"activations_checkpoint_"), kind="python", beside=True),
-    Dialect("python", "python_literals", (*_FIELDS, b"activations_checkpoint_"), kind="python"),
+    Dialect(
+        "python", "python_literals", (*_FIELDS, b"activations_checkpoint_", f"--{keys.WORD}-".encode()), kind="python"
+    ),
 )
 
 NAMES = tuple(dialect.name for dialect in DIALECTS)
 
 
 #: What nearly every needle has in it. Most files hold none of these, and are told apart by so many searches.
-_STEMS = (b"recompute", b"activation", b"megatron_cfg", b"defaults")
+_STEMS = (*keys.ROOTS, b"granularity", b"megatron_c", b"defaults")
 
 
 @cache
-def _needles(dialects: tuple[Dialect, ...]) -> dict[bytes, set[bytes]]:
-    """The needles of some dialects, by the stem that they have in them."""
+def _needles(dialects: tuple[Dialect, ...], has_root: bool) -> dict[bytes, set[bytes]]:
+    """The needles of some dialects, by the stem that they have in them; those with one of ``keys.ROOTS`` if asked."""
     found: dict[bytes, set[bytes]] = {}
     for dialect in dialects:
         for needle in (*dialect.needles, *(needle for needle, _ in dialect.shared_needles)):
             found.setdefault(next((stem for stem in _STEMS if stem in needle), needle), set()).add(needle)
-    return found
+    return {stem: needles for stem, needles in found.items() if has_root or stem not in keys.ROOTS}
 
 
-def candidates(data: bytes, kind: str, forced: str) -> list[Dialect]:
-    """The dialects that a file with the content ``data`` may be written in, judged by its kind and bytes alone."""
+def candidates(data: bytes, kind: str, forced: str, *, has_root: bool = True) -> list[Dialect]:
+    """The dialects that a file may be written in, judged by its kind and bytes alone.
+
+    Args:
+        data: its content.
+        kind: what kind of file it is.
+        forced: the only dialect to think of; empty for any.
+        has_root: false where it is known that none of ``keys.ROOTS`` is in ``data``.
+    """
     if forced:
         return [dialect for dialect in DIALECTS if dialect.name == forced and _may_be(dialect, kind, forced)]
     possible = _possible(DIALECTS, kind)
-    stems = (needles for stem, needles in _needles(possible).items() if stem in data)
+    stems = (needles for stem, needles in _needles(possible, has_root).items() if stem in data)
     held = {needle for needles in stems for needle in needles if needle in data}
     return [
         dialect

@@ -68,7 +68,7 @@ def site(given: Given, dialect: str, *, spelling: str = "_", opening: frozenset[
             effective[_RENAMED[name]], origins[_RENAMED[name]] = setting.value, setting
         else:
             effective[name] = setting.value
-    if not opening.isdisjoint(name for name, setting in settings.items() if setting.value not in (None, False)):
+    if any(_given(settings, name) for name in opening):
         closed = False
     if any(_given(settings, name) for name in _PATTERNS):
         effective.update(dict.fromkeys(_OF_PATTERN, UNKNOWN))

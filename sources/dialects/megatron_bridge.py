@@ -28,6 +28,7 @@ from ..reader import Document, Reader
 from ..shell.flags import Line, at_commas, is_recompute
 from ..yaml.search import child
 from ..yaml.settings import Resolver, settings_of
+from ..yaml.tree import Mapping
 from . import Given, Reading, ignored, rejected
 
 _PERFORMANCE = "scripts/performance/utils/overrides.py#L163-L187"
@@ -41,12 +42,18 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     model = child(root, "model") if root is not None else None
     if root is None or model is None:
         return None
-    if "_target_" in model.entries and not forced:
+    if not forced and "_target_" in model.entries and not is_own(model):
         return None
     if not forced and not any(name.startswith("recompute_") or is_nearly(name) for name in model.entries):
         return None
     settings = settings_of(model, Resolver(root, ("model",), RECOMPUTE_KEYS))
     return Reading([site(Given(settings, document.path, "model", model.span), reader)], [])
+
+
+def is_own(mapping: Mapping) -> bool:
+    """Whether a mapping says which class of Megatron-Bridge's it makes, as a configuration that was saved does."""
+    target = mapping.entries.get("_target_")
+    return target is not None and str(getattr(target.value, "value", "")).startswith("megatron.bridge.")
 
 
 def site(given: Given, reader: Reader) -> Site:

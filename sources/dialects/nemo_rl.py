@@ -20,7 +20,7 @@ from ..reader import Document, Reader
 from ..text import is_placeholder
 from ..yaml.cycles import cycle_of
 from ..yaml.merge import merge
-from ..yaml.settings import Resolver, dotted, find, scalar_text, settings_of
+from ..yaml.settings import Resolver, dotted, entries_named, scalar_text, settings_of
 from ..yaml.tree import Mapping, Sequence, Value, scalar, span_of
 from . import Given, Reading, asked_for, ignored, rejected
 
@@ -95,7 +95,7 @@ def _read(document: Document, root: Mapping, reader: Reader, forced: bool) -> Re
     merged = _merge(document, root, reader, (document.path,))
     if merged is None:
         return None
-    found = find(merged.root, "megatron_cfg")
+    found = entries_named(merged.root, "megatron_cfg")
     if not (found or forced or (not merged.complete and "policy" in merged.root.entries)):
         return None
     defaults = root.entries.get("defaults")

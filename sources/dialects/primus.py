@@ -27,6 +27,7 @@ Closed once both files are found and understood; open otherwise, and for other t
 import ast
 import os
 import re
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..keys import RECOMPUTE_FLAGS, is_nearly
@@ -59,6 +60,8 @@ class _Preset(NamedTuple):
     problems: tuple[Finding, ...] = ()
     #: Whether a file was left out since it led here, so that the same file looks different from elsewhere.
     circular: bool = False
+    #: What it sets; only of one that was worked out for all who name it.
+    settings: MappingProxyType[str, Setting] = MappingProxyType({})
 
 
 _NOTHING = Mapping({}, Span("", 1, 1, 1, 1))
@@ -112,8 +115,7 @@ def _is_preset(path: str, root: Mapping) -> bool:
 def _of_preset(document: Document, reader: Reader, root: Mapping) -> Reading:
     """What a preset sets, open for what the experiment sets besides; null is there to be set."""
     preset = _extend(reader, document, (os.path.normpath(document.path),))
-    resolved = (_resolved(setting(key, entry, None)) for key, entry in preset.root.entries.items())
-    settings = {setting.name: setting for setting in resolved if setting.value is not None}
+    settings = {name: made for name, made in _settings(preset.root).items() if made.value is not None}
     return Reading([site(Given(settings, document.path, "", root.span), reader)], list(preset.problems))
 
 
@@ -123,12 +125,8 @@ def _trainer(
     overrides = child(module, "overrides") or _NOTHING
     config = _preset(document, reader, module, "config", f"modules/{framework}")
     model = _preset(document, reader, module, "model", f"models/{framework}")
-    entries = {
-        **model.root.entries,
-        **config.root.entries,
-        **overrides.entries,
-    }  # all fields of TransformerConfig are at the top
-    settings = {key: _resolved(entry.setting or setting(key, entry, None)) for key, entry in entries.items()}
+    # all fields of TransformerConfig are at the top
+    settings = {**model.settings, **config.settings, **_settings(overrides)}
     own_model = text_at(module, "trainer_class") is None and framework == "megatron"
     closed = own_model and config.complete and model.complete
     anchor = module.span if not overrides.entries else overrides.span
@@ -293,6 +291,7 @@ def _extended(reader: Reader, path: str, chain: tuple[str, ...]) -> _Preset:
     known = reader.memo.get(key) or reader.visited.get(key)
     if known is None:
         known = _extend(reader, reader.document(path), (*chain, path))
+        known = known._replace(settings=MappingProxyType(_settings(known.root)))
         (reader.visited if known.circular else reader.memo)[key] = known
     return known
 
@@ -360,6 +359,10 @@ def _environment(text: str) -> Any:
         return UNKNOWN
     replaced = _ENVIRONMENT.sub(lambda match: match.group(2), text)
     return _WORDS.get(replaced.lower(), number(replaced)) if replaced != text else text
+
+
+def _settings(mapping: Mapping) -> dict[str, Setting]:
+    return {name: _resolved(setting(name, entry, None)) for name, entry in mapping.entries.items()}
 
 
 def _resolved(made: Setting) -> Setting:

@@ -17,10 +17,10 @@ import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from ..keys import NEARLY, STEMS, WORD, WORDLESS, spelled
+from ..keys import NEARLY, RECOMPUTE_FLAGS, STEMS, WORD, WORDLESS, spelled
 from ..model import Site, Span
 from ..python.query import last_name
-from ..python.tree import Node, Python
+from ..python.tree import Node, Python, Scope
 from ..reader import Document, Reader
 from ..shell.flags import HOLDS_FLAGS, Word, parse_flags
 from ..shell.overrides import override
@@ -41,6 +41,9 @@ _UNKNOWN = "\0"
 _BEFORE = f" \t\r\n\\{_UNKNOWN}"
 #: A string with a flag behind other words is a command line, or a part of one, by itself.
 _SEVERAL = re.compile(r"\s--")
+
+#: A flag with its value in one item of a list that is made a command line later on.
+_WITH_VALUE = re.compile(r"--[A-Za-z][\w-]*[ \t]+[^\s-]\S*[ \t]*")
 
 #: Calls whose strings are for people, or declare flags.
 _TALK = re.compile(
@@ -64,7 +67,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     sites = [
         site
         for node in nodes
-        if not _is_talk(node.node, parents)
+        if not _is_talk(node.node, parents) and not _tests_parser(node.scope)
         for listed in [isinstance(node.node, (ast.List, ast.Tuple))]
         for words in (_of_list(python, node) if listed else _of_text(python, node))
         for site in _sites(python, words, python.span(node.node), reader, listed=listed)
@@ -89,6 +92,20 @@ def _is_talk(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
     return False
 
 
+def _tests_parser(scope: Scope) -> bool:
+    """Whether a test asks what a parser has made of recompute settings: no model is made of them."""
+    return (
+        isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and scope.name.startswith("test")
+        and any(
+            isinstance(node, ast.Attribute) and node.attr in RECOMPUTE_FLAGS
+            for statement in ast.walk(scope)
+            if isinstance(statement, ast.Assert)
+            for node in ast.walk(statement.test)
+        )
+    )
+
+
 def _calls(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, (ast.Call, ast.Await))
 
@@ -99,7 +116,9 @@ def _of_list(python: Python, here: Node) -> Iterator[_Words]:
     words = []
     for item in node.elts:
         span = python.span(item)
-        if isinstance(item, ast.Constant) and isinstance(item.value, (str, int, float)):
+        if isinstance(item, ast.Constant) and isinstance(item.value, str) and _WITH_VALUE.fullmatch(item.value):
+            words.extend(_words(python, item, item.value, iter(())))
+        elif isinstance(item, ast.Constant) and isinstance(item.value, (str, int, float)):
             text = str(item.value)
             if isinstance(item.value, str) and span.line == span.end_line:
                 source = python.slice(span)

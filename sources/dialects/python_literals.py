@@ -22,7 +22,10 @@ from typing import Any, TypeAlias
 from ...schemas.names import VALUES
 from ..keys import FIELDS, LONGEST_NEARLY, NEARLY_BEGINS, NEARLY_ENDS, RECOMPUTE_KEYS, WORD, is_nearly
 from ..model import UNKNOWN, Setting, Site, Span
+from ..python.declarations import PARSERS, has_fields, imported, of_flag, of_parameters
+from ..python.literals import alternatives, default_of, items_of, value_of
 from ..python.query import Names, Path, last_name, path_of
+from ..python.statements import blocks, direct_targets, is_part_of_any, observes, targets, touched
 from ..python.tree import KEYS, Python, Scope, walk
 from ..reader import Document, Reader
 from ..suggest import nearest
@@ -41,6 +44,9 @@ _OLD_NAMES = frozenset({f"{_OLD_NAME}granularity", f"{_OLD_NAME}method", f"{_OLD
 _OF_NEMO = re.compile(r"\bnemo\.|(?:from|import) nemo\b|mcore_gpt")
 _OF_MCORE = re.compile(r"megatron_cfg|(?:from|import) megatron\.(?:core|bridge)\b")
 
+#: A flag about recomputation, as a parser declares it.
+_DECLARED = re.compile(rf"[\"']--{WORD}[_-]\w")
+
 #: Contexts in which an exception is what is wanted.
 _EXPECTS = frozenset({"raises", "assertRaises", "assertRaisesRegex", "xfail", "suppress"})
 
@@ -54,7 +60,8 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     text = document.text  # it is searched before it is parsed
     misspelled = misspelled_keys(text)
     old = _OLD_NAME in text and _OF_MCORE.search(text) is not None and _OF_NEMO.search(text) is None
-    if not old and not misspelled and not any(field in text for field in FIELDS):
+    named = any(field in text for field in FIELDS) or (f"--{WORD}-" in text and "default" in text)
+    if not old and not misspelled and not named:
         return None
     python = document.python
     if not isinstance(python, Python):
@@ -70,13 +77,13 @@ def _old_names(python: Python) -> Iterator[Site]:
     for node in ast.walk(python.tree):
         if not isinstance(node, ast.Assign):
             continue
-        for target in _targets([node]):
+        for target in targets([node]):
             path = path_of(target.value)
             if target.attr not in _OLD_NAMES or path is None or path[0] in _NOT_CONFIGURATIONS:
                 continue
             key = python.span(target)
             key = key._replace(line=key.end_line, column=key.end_column - len(target.attr))
-            setting = Setting(target.attr, _value(node.value), python.span(node.value), key, computed=True)
+            setting = Setting(target.attr, value_of(node.value), python.span(node.value), key, computed=True)
             yield Given({target.attr: setting}, python.path, ".".join(path), key).to_site("python", {})
 
 
@@ -128,6 +135,8 @@ class _Literals:
         self._reader = reader
         self._names = Names(python.tree)
         self._expecting: dict[Scope, bool] = {}
+        #: What settings may have besides what is known of them: the name, where it stands, and the literal.
+        self._others: dict[ast.expr, tuple[str, ast.AST, Scope]] = {}
         #: Whether anything in the file can wait for an exception: going through a function takes longer than a search.
         self._may_expect = any(name in python.text for name in _EXPECTS)
 
@@ -156,6 +165,12 @@ class _Literals:
                 yield from self._dictionary(items, scope)
         for scope in scopes:
             yield from self._block(scope.body, scope)
+        for node, _, scope in self._python.near(_DECLARED) if _DECLARED.search(self._python.text) else ():
+            if isinstance(node, ast.Call) and last_name(node.func) in PARSERS:
+                for name, key, value in of_flag(node, self._names, scope):
+                    yield from self._dictionary({name: (key, value)}, scope)
+        for literal, (name, key, scope) in self._others.items():
+            yield from self._dictionary({name: (key, literal)}, scope)
 
     def _expects(self, scope: Scope) -> bool:
         """Whether the function waits for an exception."""
@@ -173,10 +188,12 @@ class _Literals:
         keywords = {keyword.arg: keyword for keyword in call.keywords if keyword.arg}
         if keywords.keys().isdisjoint(self._keys):
             return
+        own = self._of_mcore(call.func, scope)
+        name = own or name
         if name == "replace" or _CLASS.fullmatch(name):
             settings = {key: self._setting(key, keyword, keyword.value, scope) for key, keyword in keywords.items()}
             whole = not call.args and len(keywords) == len(call.keywords)
-            closed = whole and name in _MCORE and self._is_imported_from_mcore(name, scope)
+            closed = whole and bool(own)
             effective = {key: setting.value for key, setting in settings.items()}
             if closed and name == "MLATransformerConfig":
                 effective.setdefault("multi_latent_attention", True)
@@ -184,14 +201,11 @@ class _Literals:
         else:
             yield from self._dictionary({key: (keyword, keyword.value) for key, keyword in keywords.items()}, scope)
 
-    def _is_imported_from_mcore(self, name: str, scope: Scope) -> bool:
-        return any(
-            alias.name == name and alias.asname in (None, name)
-            for place in (scope, self._python.tree)
-            for node in self._names.own(place)
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("megatron.core")
-            for alias in node.names
-        )
+    def _of_mcore(self, function: ast.expr, scope: Scope) -> str:
+        """Which of Megatron-Core's own classes a call makes, as the imports tell; empty for another."""
+        name = imported(function, self._names, iter((scope, self._python.tree)))
+        own = name.rpartition(".")[2]
+        return own if own in _MCORE and name.startswith("megatron.core.") else ""
 
     # ---- classes
 
@@ -206,7 +220,7 @@ class _Literals:
         }
         if not node.bases or _is_configuration(node) or self._keys.isdisjoint(assigned):
             return
-        values = {name: _value(self._names.value(value, scope)) for name, (_, value) in assigned.items()}
+        values = {name: value_of(self._names.value(value, scope)) for name, (_, value) in assigned.items()}
         if all(self._is_clear(name, values[name]) for name in VALUES.keys() & values.keys()):
             yield from self._run((node.name,), assigned, scope)
         else:  # a framework's own words, or none that can be told
@@ -215,7 +229,7 @@ class _Literals:
     # ---- settings by themselves
 
     def _single(self, node: ast.AST, parent: ast.AST | None, scope: Scope) -> Iterator[tuple[str, ast.AST, ast.expr]]:
-        """The settings that are made one by one, each judged by itself: the name, where it stands, and the value."""
+        """The settings that are made one by one, each a site by itself: the name, where it stands, and the value."""
         if isinstance(node, ast.Call):
             name = last_name(node.func)
             if name == "setattr" and len(node.args) == 3:
@@ -225,6 +239,8 @@ class _Literals:
                 if name == "append":
                     added = ast.copy_location(ast.List([added], ast.Load()), added)
                 yield last_name(node.func.value), node.func.value, added
+        elif isinstance(node, ast.arguments):
+            yield from of_parameters(node)
         elif isinstance(node, ast.AugAssign):
             yield last_name(node.target), node.target, node.value
         elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
@@ -233,7 +249,8 @@ class _Literals:
                     yield self._names.text(target.slice, scope) or "", target.slice, node.value
                 else:
                     is_field = isinstance(parent, ast.ClassDef) and (
-                        _is_configuration(parent) or (bool(parent.bases) and isinstance(node, ast.AnnAssign))
+                        _is_configuration(parent)
+                        or ((bool(parent.bases) or has_fields(parent)) and isinstance(node, ast.AnnAssign))
                     )
                     yield from _assigned(target, node.value, is_field)
 
@@ -273,26 +290,26 @@ class _Literals:
 
     def _block(self, body: list[ast.stmt], scope: Scope) -> Iterator[Site]:
         """The sites of the assignments in a block, and of those in the blocks below it, each by itself."""
-        wanted = {path_of(target.value) for target in _targets(body) if target.attr in self._keys}
+        wanted = {path_of(target.value) for target in targets(body) if target.attr in self._keys}
         known: dict[Path, _Assigned] = {}
         for statement in body:
-            observed = _observes(statement)
-            touched = _touched(statement) if known and not observed else set()
-            for path in [path for path in known if observed or _is_part_of_any(path, touched)]:
+            is_seen = observes(statement)
+            changed = touched(statement) if known and not is_seen else set()
+            for path in [path for path in known if is_seen or is_part_of_any(path, changed)]:
                 yield from self._run(path, known.pop(path), scope)
-            inner = list(_blocks(statement))
+            inner = list(blocks(statement))
             for below in inner:
                 yield from self._block(below, scope)
             if inner:
-                for target in _targets(walk(statement)) if known else ():
+                for target in targets(walk(statement)) if known else ():
                     known.get(path_of(target.value) or (), {}).pop(target.attr, None)
                 continue
             value = getattr(statement, "value", None)
-            for target in _targets([statement]) if wanted else ():
+            for target in targets([statement]) if wanted else ():
                 path = path_of(target.value)
                 if path is None or path not in wanted or (path[0] in _NOT_CONFIGURATIONS and len(path) == 1):
                     continue
-                if value is None or target not in _direct(statement):
+                if value is None or target not in direct_targets(statement):
                     known.get(path, {}).pop(target.attr, None)
                 else:
                     known.setdefault(path, {})[target.attr] = (target, value)
@@ -311,14 +328,17 @@ class _Literals:
     def _setting(self, name: str, key: ast.AST, node: ast.expr, scope: Scope) -> Setting:
         python = self._python
         node = self._names.value(node, scope)
-        value = _value(node)
+        value = value_of(node)
+        if value is UNKNOWN:
+            self._others.update(dict.fromkeys(alternatives(node), (name, key, scope)))
         if value == [] and name == "recompute_modules":
             value = UNKNOWN  # "none of them" beside any granularity
         span, plain = self._inside(node)
         items: tuple[Span, ...] = ()
-        if isinstance(node, (ast.List, ast.Tuple)) and isinstance(value, list):
-            placed = [self._inside(item) for item in node.elts]
-            quotes = {python.source(item)[:1] for item in node.elts}
+        elements = items_of(node)
+        if elements is not None:
+            placed = [self._inside(item) for item in elements]
+            quotes = {python.source(item)[:1] for item in elements}
             plain = len(quotes) == 1 and all(is_plain for _, is_plain in placed)
             items = tuple(span for span, _ in placed)
         key_span = python.span(key)
@@ -346,23 +366,9 @@ def _site(
     return Given(shown, path, name, anchor).to_site("python", effective, origins, closed=closed)
 
 
-def _value(node: ast.expr) -> Any:
-    """A literal's value, or UNKNOWN."""
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, (str, int, float, bool, type(None))) else UNKNOWN
-    if isinstance(node, (ast.List, ast.Tuple)):
-        if any(isinstance(item, ast.Starred) for item in node.elts):
-            return UNKNOWN
-        return [_value(item) for item in node.elts]
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _value(node.operand)
-        return -inner if isinstance(inner, (int, float)) else UNKNOWN
-    return UNKNOWN
-
-
 def _assigned(target: ast.expr, value: ast.expr, is_field: bool) -> Iterator[tuple[str, ast.AST, ast.expr]]:
     if isinstance(target, ast.Name) and is_field:
-        yield target.id, target, _default_of(value)
+        yield target.id, target, default_of(value)
     elif isinstance(target, ast.Attribute) and path_of(target.value) == ("args",):
         yield target.attr, target, value
     elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, (ast.Tuple, ast.List)):
@@ -374,73 +380,3 @@ def _assigned(target: ast.expr, value: ast.expr, is_field: bool) -> Iterator[tup
 def _is_configuration(node: ast.ClassDef) -> bool:
     """Whether a class is one of Megatron-Core's configurations, made more particular."""
     return any(_CLASS.fullmatch(last_name(base)) for base in node.bases)
-
-
-def _default_of(value: ast.expr) -> ast.expr:
-    """What ``field(default=...)`` or ``field(default_factory=lambda: ...)`` gives a field; any other value itself."""
-    if isinstance(value, ast.Call) and last_name(value.func) == "field":
-        given = {keyword.arg: keyword.value for keyword in value.keywords}
-        factory = given.get("default_factory")
-        return factory.body if isinstance(factory, ast.Lambda) else given.get("default", value)
-    return value
-
-
-def _targets(nodes: Any) -> Iterator[ast.Attribute]:
-    """The attributes that statements assign to, by themselves."""
-    for node in nodes:
-        targets = (
-            node.targets
-            if isinstance(node, ast.Assign)
-            else [node.target]
-            if isinstance(node, (ast.AnnAssign, ast.AugAssign))
-            else []
-        )
-        for target in targets:
-            for part in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
-                if isinstance(part, ast.Attribute):
-                    yield part
-
-
-def _direct(statement: ast.stmt) -> list[ast.expr]:
-    """The targets that get the statement's value as it stands."""
-    if isinstance(statement, ast.Assign):
-        return statement.targets
-    return [statement.target] if isinstance(statement, ast.AnnAssign) else []
-
-
-def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The blocks below a statement, but for those of functions and classes."""
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(statement, name, None)
-        if block:
-            yield block
-    for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
-        yield part.body
-
-
-def _observes(statement: ast.stmt) -> bool:
-    """Whether a statement may look at whatever was set so far: a test goes through several settings, one by one."""
-    if isinstance(statement, ast.Expr):
-        return not isinstance(statement.value, ast.Constant)
-    return isinstance(statement, (ast.Assert, ast.Return))
-
-
-def _touched(statement: ast.stmt) -> set[Path]:
-    """What a statement passes to a call that may change it, or assigns anew."""
-    found: list[Path | None] = []
-    for node in walk(statement):
-        if isinstance(node, ast.Call):
-            found.extend(map(path_of, node.args))
-            found.extend(path_of(keyword.value) for keyword in node.keywords)
-            if isinstance(node.func, ast.Attribute):
-                found.append(path_of(node.func.value))
-        elif isinstance(node, ast.Assign):
-            found.extend(map(path_of, node.targets))
-    return {path for path in found if path is not None}
-
-
-def _is_part_of_any(path: Path, others: set[Path]) -> bool:
-    """Whether one of the chains names the object at ``path``, or something that holds it."""
-    return any(path[:length] in others for length in range(1, len(path) + 1))

@@ -22,7 +22,7 @@ from typing import Any
 from ..keys import FIELDS
 from ..model import UNKNOWN, Finding, Setting, Site
 from ..reader import Document, Reader
-from ..yaml.hydra_defaults import find
+from ..yaml.hydra_defaults import places_of
 from ..yaml.search import cut
 from . import Given, Reading, rejected
 
@@ -34,22 +34,23 @@ _PART = re.compile(r"[^,]+")
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each Megatron strategy that is given a configuration."""
-    found = find(document, reader, "strategy_config")
+    found = places_of(document, reader, "strategy_config")
     if found is None:
         return None
     sites = []
     recognized = False
-    for _, beside, config, settings, path, place in found:
-        strategy = beside.get("strategy_name")
+    for one in found:
+        strategy = one.beside.get("strategy_name")
         if strategy is None:
             continue
         recognized = True
-        if strategy.startswith("megatron") and config is not None:
-            modules = config.entries.get("recompute_modules")
-            if modules is not None and isinstance(settings["recompute_modules"].value, str):
-                spans = tuple(span for _, span in cut(modules.value, _PART))
-                settings["recompute_modules"] = settings["recompute_modules"]._replace(items=spans)
-            sites.append(site(Given(settings, document.path, path, place), reader))
+        if strategy.startswith("megatron") and one.config is not None:
+            settings = dict(one.settings)
+            modules = settings.get("recompute_modules")
+            if modules is not None and isinstance(modules.value, str):
+                parts = cut(one.config.entries["recompute_modules"].value, _PART)
+                settings["recompute_modules"] = modules._replace(items=tuple(span for _, span in parts))
+            sites.append(site(Given(settings, document.path, one.path, one.place), reader))
     return Reading(sites, []) if recognized or forced else None
 
 

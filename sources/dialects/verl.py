@@ -28,7 +28,7 @@ from ..keys import OTHER_ENGINES, RECOMPUTE_KEYS
 from ..model import UNKNOWN, Finding, Site
 from ..reader import Document, Reader
 from ..shell.flags import Line
-from ..yaml.hydra_defaults import find
+from ..yaml.hydra_defaults import places_of
 from . import Given, Reading, ignored, rejected
 
 _KEY = "override_transformer_config"
@@ -48,13 +48,11 @@ _OWN_CONFIG = re.compile(r"config/?$|ppo_megatron_trainer(?:\.yaml)?$")
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each such mapping."""
-    found = find(document, reader, _KEY)
+    found = places_of(document, reader, _KEY)
     if found is None:
         return None
     sites = [
-        site(Given(settings, document.path, path, place), reader)
-        for _, _, config, settings, path, place in found
-        if config is not None
+        site(Given(one.settings, document.path, one.path, one.place), reader) for one in found if one.config is not None
     ]
     return Reading(sites, []) if found or forced else None
 

@@ -53,7 +53,7 @@ def fragments(document: Document) -> Iterator[Fragment]:
 
 
 def _kind_of_scalar(name: str, value: str) -> str:
-    """What kind of file a string of YAML is, judged by its key and what it holds; empty for one of no interest."""
+    """What kind of file a string of YAML is, as its key and what it holds tell; empty for one of no interest."""
     if command().search(value):
         return kind_of(name) or "text"
     if WORD not in value or not (kind := kind_of(name) if "." in name else "text"):

@@ -215,6 +215,8 @@ class Names:
             return node.id.isupper() if not values else all(map(constant, values)) or self._in_capitals(node.id, scope)
         if isinstance(node, ast.Call) and last_name(node.func) in _COPIES and len(node.args) == 1:
             return constant(node.args[0])
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "split":
+            return isinstance(node.func.value, ast.Constant) and all(map(constant, node.args))
         return False
 
     def _in_capitals(self, name: str, scope: Scope) -> bool:

@@ -1,7 +1,7 @@
-"""Changes to Python that a rule describes, and that libcst makes where somebody asks for them.
+"""Changes to Python that a rule describes, and that libcst makes where they are asked for.
 
-A description is two or three numbers, and costs nothing where nobody does. What is rewritten is one expression: the
-rest of its statement stays byte for byte, and so do the comments in it.
+A description is two or three numbers, so that a fix which is not asked for costs nothing. What is rewritten is one
+expression: the rest of its statement stays byte for byte, and so do the comments in it.
 """
 
 from __future__ import annotations

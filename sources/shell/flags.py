@@ -183,51 +183,73 @@ def parse_flags(words: Iterable[tuple[Word, str]], *, start: int = 0) -> Line:
         words: each with the name of the variable that it comes from whole, if it does.
         start: the first word that matters for whether the line is complete.
     """
-    flags: list[tuple[str, Span, list[Word]]] = []
-    others: list[Word] = []
-    texts: list[str] = []
-    complete = True
-    hidden: list[str] = []
-    current: list[Word] | None = None
+    sorter = _Sorter()
+    texts = []
     for index, (word, variable) in enumerate(words):
         texts.append(text_of(word))
-        if word.text is None and word.shape.strip("\0"):
-            # part of it is known: a file below a folder, or a flag with its value; a word that holds no flags
-            match = _FLAG.match(word.shape)
-            if match and match.group(2):
-                value = Word(None, word.span, word.computed)
-                flags.append((match.group(1).replace("-", "_"), word.span, [value]))
-                current = None
-            else:
-                (others if current is None else current).append(word)
-            continue
-        if word.text is None:
-            takes = current is not None and not current and flags[-1][0] not in SWITCHES
-            if takes and not HOLDS_FLAGS.search(variable):
-                current.append(word)  # type: ignore[union-attr]
-            else:
-                listed = bool(current) and flags[-1][0] in LISTS and not HOLDS_FLAGS.search(variable)
-                if index >= start:
-                    complete = False
-                    if variable or current is None or len(current) < 2:  # else it is another value, such as $(seq 8)
-                        hidden.append(variable)
-                if listed and current is not None:  # it may be an item of the list
-                    current.append(word)
-                else:
-                    current = None
-            continue
-        match = word.text.startswith("--") and _FLAG.match(word.text)
-        if match and (match.group(2) or match.end() == len(word.text)):
-            current = []
-            flags.append((match.group(1).replace("-", "_"), word.part(2, match.end(1)), current))
-            if match.group(2):
-                at = match.end()
-                current.append(Word(word.text[at:], word.part(at), word.computed))
-                current = None
-            continue
-        (others if current is None else current).append(word)
-    made = tuple(Flag(name, key, tuple(values)) for name, key, values in flags)
-    return Line(made, tuple(others), complete, tuple(texts), tuple(hidden))
+        if word.text is not None:
+            sorter.add(word, word.text)
+        elif word.shape.strip("\0"):
+            sorter.add_partly_known(word)
+        else:
+            sorter.add_unknown(word, variable, matters=index >= start)
+    made = tuple(Flag(name, key, tuple(values)) for name, key, values in sorter.flags)
+    return Line(made, tuple(sorter.others), sorter.complete, tuple(texts), tuple(sorter.hidden))
+
+
+class _Sorter:
+    """A command line while its words are sorted; the attributes are those of :class:`Line`."""
+
+    def __init__(self) -> None:
+        self.flags: list[tuple[str, Span, list[Word]]] = []
+        self.others: list[Word] = []
+        self.complete = True
+        self.hidden: list[str] = []
+        #: The values of the last flag while it takes words; None where no flag does.
+        self._values: list[Word] | None = None
+
+    def add(self, word: Word, text: str) -> None:
+        """Sort in a word that is known."""
+        match = _FLAG.match(text) if text.startswith("--") else None
+        if match is None or not (match[2] or match.end() == len(text)):
+            self._take(word)
+            return
+        values: list[Word] = []
+        self.flags.append((match[1].replace("-", "_"), word.part(2, match.end(1)), values))
+        self._values = values
+        if match[2]:
+            at = match.end()
+            values.append(Word(text[at:], word.part(at), word.computed))
+            self._values = None
+
+    def add_partly_known(self, word: Word) -> None:
+        """Sort in a file below a folder that is not known, or a flag with such a value: what holds no flags."""
+        match = _FLAG.match(word.shape)
+        if match is None or not match[2]:
+            self._take(word)
+            return
+        self.flags.append((match[1].replace("-", "_"), word.span, [Word(None, word.span, word.computed)]))
+        self._values = None
+
+    def add_unknown(self, word: Word, variable: str, *, matters: bool) -> None:
+        """Sort in what a variable or a command stands for: a flag's value, or any number of flags."""
+        values = self._values
+        name = "" if values is None else self.flags[-1][0]
+        if values == [] and name not in SWITCHES and not HOLDS_FLAGS.search(variable):
+            values.append(word)
+            return
+        if matters:
+            self.complete = False
+            if variable or values is None or len(values) < 2:  # else it is another value, such as $(seq 8)
+                self.hidden.append(variable)
+        if values and name in LISTS and not HOLDS_FLAGS.search(variable):  # it may be an item of the list
+            values.append(word)
+        else:
+            self._values = None
+
+    def _take(self, word: Word) -> None:
+        """Give a word to the flag that takes one, or to none."""
+        (self.others if self._values is None else self._values).append(word)
 
 
 def text_of(word: Word) -> str:

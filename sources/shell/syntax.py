@@ -39,6 +39,8 @@ class Variable(NamedTuple):
     array: bool
     start: int
     end: int
+    #: What stands for it when it is set, and nothing when it is not: the parts of a word, or None.
+    instead: tuple[Part, ...] | None = None
 
 
 Part = Piece | Variable
@@ -63,6 +65,8 @@ class Assign(NamedTuple):
     local: bool = False
     #: The variable whose value it takes as it is.
     copies: str = ""
+    #: Whether it is what a loop does before each of several runs.
+    looped: bool = False
 
 
 class Simple(NamedTuple):
@@ -83,7 +87,7 @@ class Simple(NamedTuple):
 Event = Assign | Simple
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_POSITIONAL = re.compile(r"\$\{(\d+)")
+_DIGITS = re.compile(r"\d+")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
 _PLAIN = re.compile(r"[^\s\\'\"$`;&|()<>#]+")
 _QUOTED_RUN = re.compile(r"[^\\\"$`]+")
@@ -103,6 +107,9 @@ _STRUCTURE = re.compile(r"[()'\"\\]")
 _SPECIAL = frozenset("@*#?$!-0123456789")
 #: What a loop runs over that is written out.
 _LISTED = re.compile(r"\s+in[ \t]+((?:[^;\n$`()&|<>*?\[{#]|\$')+?)[ \t]*(?=[;\n])")
+
+#: A loop over more words than these is not followed.
+_MOST_LOOPED = 20
 
 #: Commands that tell something by whether they succeed; others do, or the script is at its end.
 #: Commands that compare what stands in variables.
@@ -129,9 +136,9 @@ _BEGINS_FLAGS = re.compile(r"\s*--\w")
 _CAPTURED = re.compile(r"(?:\$\(|`)\s*cat\b")
 _PIPED = re.compile(r"\|\s*(?:sudo\s+)?([\w./-]+)")
 
-#: Commands that give values to the variables that they name.
+#: Commands that give values to the variables that they name, or take them.
 _READERS = frozenset({"mapfile", "read", "readarray"})
-_GIVERS = _READERS | {"printf"}
+_GIVERS = _READERS | {"printf", "unset"}
 
 
 #: After so many statements that end in the middle of something, the rest is no script.
@@ -338,7 +345,7 @@ class Parser:
 
     def _braced(self, parts: list[Part], start: int, *, quoted: bool) -> None:
         self._deeper()
-        match = _NAME.match(self.text, self.at, self.stop)
+        match = _NAME.match(self.text, self.at, self.stop) or _DIGITS.match(self.text, self.at, self.stop)
         name = match.group() if match else ""
         if match:
             self.at = match.end()
@@ -349,6 +356,7 @@ class Parser:
             self.at += 3
         rest = self.text[self.at : self.at + 2]
         default: Word | None = None
+        instead: Word | None = None
         if rest[:1] == "}":
             self.at += 1
         elif name and (rest in (":-", ":=") or rest[:1] in ("-", "=")):
@@ -358,15 +366,17 @@ class Parser:
             if "=" in rest:
                 branch, function = tuple(self.branch), self._function
                 self.events.append(Assign(name, False, (default,), False, branch, start, self.at, True, function))
+        elif name and not array and (rest == ":+" or rest[:1] == "+"):
+            self.at += 2 if rest[:1] == ":" else 1
+            instead = self.word("}", quoted=quoted)
+            self._close("}")
         else:
             name = "" if rest != ":?" else name
             array = array or self.text.startswith(("@", "*"), start + 2)
-            positional = _POSITIONAL.match(self.text, start)
-            name = positional[1] if positional else name
             self.word("}")
             self._close("}")
         self.depth -= 1
-        parts.append(Variable(name, default, quoted, array, start, self.at))
+        parts.append(Variable(name, default, quoted, array, start, self.at, instead))
 
     def _close(self, closing: str) -> None:
         """Go behind the next ``closing``, over whatever a word cannot hold."""
@@ -728,7 +738,7 @@ class Parser:
                 return
 
     def _loop_variable(self) -> None:
-        """What a loop runs over is one of several values: the variable is unknown."""
+        """What a loop runs over is one of several values, each in an arm of its own."""
         self._blank()
         match = _NAME.match(self.text, self.at, self.stop)
         if match:
@@ -736,13 +746,16 @@ class Parser:
             self.at = match.end()
             branch, function = tuple(self.branch), self._function
             words = self._loop_words(piece)
-            made = Assign(match.group(), False, (words,), False, branch, match.start(), match.end(), function=function)
-            self.events.append(made)
+            place = match.start(), match.end()
+            for arm, word in enumerate(words):
+                taken = (*branch, (match.start(), arm)) if len(words) > 1 else branch
+                made = Assign(match.group(), False, (word,), False, taken, *place, function=function)
+                self.events.append(made._replace(looped=len(words) > 1))
         newline = re.compile(r"[;\n]").search(self.text, self.at, self.stop)
         self.at = newline.start() if newline else self.stop
 
-    def _loop_words(self, unknown: Piece) -> Word:
-        """The word that a loop runs over, where it is one that is known."""
+    def _loop_words(self, unknown: Piece) -> list[Word]:
+        """The words that a loop runs over, each of them an arm, where they are known."""
         match = _LISTED.match(self.text, self.at, self.stop)
         words: list[Word] = []
         if match is not None:
@@ -750,7 +763,7 @@ class Parser:
             while inner.at < inner.stop and (word := inner.word()):
                 words.append(word)
                 inner._blank()
-        return words[0] if len(words) == 1 else (unknown,)
+        return words if 0 < len(words) <= _MOST_LOOPED else [(unknown,)]
 
     def _open(self, kind: str, state: int, name: str = "") -> None:
         if kind == "function":
@@ -822,7 +835,7 @@ class Parser:
 
 
 def _is_script(words: list[Word], line: str) -> bool | None:
-    """Whether a here-document is a script, judged by the words of its command and the rest of the line."""
+    """Whether a here-document is a script, as the words of its command and the rest of the line tell."""
     into = _INTO.search(line)
     files = [into[1].strip("'\"")] if into is not None else []
     if words and literal(words[0]) == "tee":
@@ -841,7 +854,7 @@ def _read(words: list[Word]) -> list[str]:
     if literal(words[0]) not in _GIVERS:
         return []
     texts = [literal(word) for word in words]
-    if texts[0] in _READERS:
+    if texts[0] in _READERS or texts[0] == "unset":
         return [text for text in texts[1:] if _NAME.fullmatch(text)]
     if texts[:2] == ["printf", "-v"]:
         return [text for text in texts[2:3] if _NAME.fullmatch(text)]
@@ -882,7 +895,8 @@ def renamed(events: list[Event], chosen: set[str], outside: set[str], number: in
 
     def variable(part: Variable) -> Variable:
         name = _own(part.name, number) if part.name in chosen else part.name
-        return part._replace(name=name, default=None if part.default is None else word(part.default))
+        default = None if part.default is None else word(part.default)
+        return part._replace(name=name, default=default, instead=None if part.instead is None else word(part.instead))
 
     for event in events:
         words = tuple(map(word, event.words))

@@ -96,6 +96,8 @@ def names(words: tuple[Word, ...]) -> Iterator[str]:
                 yield part.name
                 if part.default:
                     yield from names((part.default,))
+                if part.instead:
+                    yield from names((part.instead,))
 
 
 class _Value(NamedTuple):
@@ -103,6 +105,12 @@ class _Value(NamedTuple):
 
     fields: tuple[Field, ...]
     array: bool
+
+
+def _is_full(value: _Value) -> bool:
+    """Whether a variable is known to hold something."""
+    pieces = [piece for field in value.fields for piece in field.pieces]
+    return all(piece.text is not None for piece in pieces) and any((piece.text or "").strip() for piece in pieces)
 
 
 class ShellState:
@@ -194,6 +202,10 @@ class ShellState:
     def _look_up(self, part: Variable, depth: int) -> tuple[Field, ...]:
         """The fields that a variable stands for; its default where nothing assigns it."""
         value = self.values.get(part.name) if part.name and depth < _MAX_DEPTH else None
+        if part.instead is not None:
+            if value is not None and _is_full(value):
+                return (Field(tuple(self._text(part.instead, depth + 1)), True),)
+            return (Field((Piece(None, part.start, part.end, ""),)),)
         if value is None and part.default is not None and depth < _MAX_DEPTH:
             pieces = tuple(self._text(part.default, depth + 1))
             if any(piece.text is None or piece.text.strip() for piece in pieces):

@@ -43,8 +43,9 @@ class Command(NamedTuple):
 def commands(script: Script, interesting: re.Pattern[str]) -> list[Command]:
     """Every command of a script that is given a word of its own matching ``interesting``, with its words.
 
-    Where the branches of an ``if`` or a ``case`` assign such words, the script is followed once along each of them, and
-    what the branches of another ``if`` assign is unknown meanwhile: whether two conditions hold together cannot be
+    Where the branches of an ``if`` or a ``case`` assign such words, or a loop runs over what stands behind them, the
+    script is followed once along each of them, and what the branches of another ``if`` assign is unknown meanwhile:
+    whether two conditions hold together cannot be
     told. It is followed once more with all of them unknown. Arrays with such words that no command here is given come
     last, as commands without a name.
     """
@@ -59,7 +60,12 @@ def commands(script: Script, interesting: re.Pattern[str]) -> list[Command]:
     ]
     if len(candidates) > _MAX_COMMANDS:
         raise TooMuch(f"has more than {_MAX_COMMANDS:,} commands with recompute settings")
-    chosen = {event.branch for event in events if isinstance(event, Assign) and event.name in carriers}
+    values = _values(text, events, candidates, interesting)
+    chosen = {
+        event.branch
+        for event in events
+        if isinstance(event, Assign) and event.name in (values if event.looped else carriers)
+    }
     states: dict[tuple[tuple[int, int], ...], None] = {}
     reached = sorted({event.branch for event in candidates})
     for ran in reached:
@@ -145,6 +151,30 @@ def _carriers(text: str, events: list[Event], interesting: re.Pattern[str]) -> s
     return carriers
 
 
+def _values(text: str, events: list[Event], candidates: list[Simple], interesting: re.Pattern[str]) -> set[str]:
+    """The variables that stand in interesting words or behind them, and those that they are made of."""
+    made_of: dict[str, set[str]] = {}
+    waiting: list[str] = []
+    asked = set(map(id, candidates))
+    for event in events:
+        if isinstance(event, Assign):
+            made_of.setdefault(event.name, set()).update(names(event.words))
+        if isinstance(event, Assign) or id(event) in asked:
+            behind = False
+            for word in event.words:
+                here = bool(word) and interesting.search(text, word[0].start, word[-1].end) is not None
+                if here or (behind and not text.startswith("-", word[0].start if word else 0)):
+                    waiting.extend(names((word,)))
+                behind = here
+    found: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting.extend(made_of.get(name, ()))
+    return found
+
+
 def _join(left: tuple[tuple[int, int], ...], right: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...] | None:
     """Both branches taken, or None where they are two arms of one ``if``."""
     both = dict(left)
@@ -207,7 +237,7 @@ def _read_again(field: Field, marks: re.Pattern[str]) -> Field:
 
 
 def _unused(script: Script, interesting: re.Pattern[str]) -> Iterator[Command]:
-    """Flags that are put into a variable which no command here is given: whoever sources the file uses them."""
+    """Flags that are put into a variable which no command here is given: they are for scripts that source the file."""
     text, events = script.text, script.events
     named = {
         name

@@ -40,8 +40,6 @@ class Composed(NamedTuple):
 class Found(NamedTuple):
     """A key of a composed configuration whose value may be a mapping of settings."""
 
-    #: What holds the key.
-    holder: Mapping
     #: The strings that stand beside it, references followed.
     beside: dict[str, str]
     #: The value, and its settings by key; None where it is no mapping.
@@ -52,7 +50,7 @@ class Found(NamedTuple):
     place: Span
 
 
-def find(document: Document, reader: Reader, key: str) -> list[Found] | None:
+def places_of(document: Document, reader: Reader, key: str) -> list[Found] | None:
     """Every place of the configuration where ``key`` stands; None when the file is no mapping."""
     composed = compose(document, reader)
     if composed is None:
@@ -73,9 +71,9 @@ def find(document: Document, reader: Reader, key: str) -> list[Found] | None:
             config, span = value, value.span
             settings = settings_of(config, Resolver(composed.root, here, RECOMPUTE_KEYS))
             place = span if span.path == document.path else anchor(document)
-            found.append(Found(mapping, beside, config, settings, dotted(here), place))
+            found.append(Found(beside, config, settings, dotted(here), place))
         else:
-            found.append(Found(mapping, beside, None, {}, dotted(here), anchor(document)))
+            found.append(Found(beside, None, {}, dotted(here), anchor(document)))
     return found
 
 
@@ -101,44 +99,92 @@ def referred(root: Mapping, path: tuple[str, ...], value: Value) -> Value:
 
 def compose(document: Document, reader: Reader) -> Composed | None:
     """The file over what its ``defaults`` list names; None when it is no mapping."""
-    root = document.root
-    if root is None:
+    if document.root is None:
         return None
-    return _compose(document, reader, os.path.dirname(document.path), (document.path,))
+    return _Composer(reader, os.path.dirname(document.path)).compose(document, (document.path,), {})
 
 
-def _compose(
-    document: Document,
-    reader: Reader,
-    top: str,
-    chain: tuple[str, ...],
-    chosen: dict[_Group, str] | None = None,
-    taken: set[_Group] | None = None,
-) -> Composed:
-    root = document.root
-    if root is None:
-        return Composed(Mapping({}, _nowhere(document)), complete=False)
-    defaults = root.entries.get("defaults")
-    own = Mapping({name: entry for name, entry in root.entries.items() if name != "defaults"}, root.span)
-    if defaults is None or not isinstance(defaults.value, Sequence):
-        return Composed(own, defaults is None)
-    own_choices = _overridden(defaults.value, document, top)
-    chosen, taken = {**own_choices, **(chosen or {})}, set() if taken is None else taken
-    result = Mapping({}, root.span)
-    complete, merged_self = True, False
-    for item in defaults.value.items:
-        if scalar_text(item) == "_self_":
-            result, merged_self = merge(result, own), True
-            continue
-        for one in () if _is_override(item) else _each(item):
-            part = _item(one, document, reader, top, chain, chosen, taken)
-            if part is None:
-                complete = False
+class _Composer:
+    """Composes one configuration.
+
+    Args:
+        reader: reads its files.
+        top: the folder of the file that it begins with.
+    """
+
+    def __init__(self, reader: Reader, top: str) -> None:
+        self._reader = reader
+        self._top = top
+        #: The groups that items have named so far.
+        self._named: set[_Group] = set()
+
+    def compose(self, document: Document, chain: tuple[str, ...], chosen: dict[_Group, str]) -> Composed:
+        """A file over what its list names.
+
+        Args:
+            document: the file.
+            chain: the files that led here, this one last.
+            chosen: what the lists of these choose for groups, in the place of what is named here.
+        """
+        root = document.root
+        if root is None:
+            return Composed(Mapping({}, _nowhere(document)), complete=False)
+        defaults = root.entries.get("defaults")
+        own = Mapping({name: entry for name, entry in root.entries.items() if name != "defaults"}, root.span)
+        if defaults is None or not isinstance(defaults.value, Sequence):
+            return Composed(own, defaults is None)
+        own_choices = _overridden(defaults.value, document, self._top)
+        chosen = {**own_choices, **chosen}
+        result = Mapping({}, root.span)
+        complete, merged_self = True, False
+        for item in defaults.value.items:
+            if scalar_text(item) == "_self_":
+                result, merged_self = merge(result, own), True
                 continue
-            result = merge(result, part.root)
-            complete = complete and part.complete
-    complete = complete and taken.issuperset(own_choices)  # Hydra refuses to override what is not there
-    return Composed(result if merged_self else merge(result, own), complete)
+            for one in () if _is_override(item) else _each(item):
+                part = self._item(one, document, chain, chosen)
+                if part is None:
+                    complete = False
+                    continue
+                result = merge(result, part.root)
+                complete = complete and part.complete
+        complete = complete and self._named.issuperset(own_choices)  # Hydra refuses to override what is not there
+        return Composed(result if merged_self else merge(result, own), complete)
+
+    def _item(
+        self, item: Value, document: Document, chain: tuple[str, ...], chosen: dict[_Group, str]
+    ) -> Composed | None:
+        """What one item of a file's list brings, in its package; None where that cannot be told."""
+        self._reader.follow(chain)
+        named = _named(item)
+        if named is None:
+            return None
+        group, package, name, key = named
+        place = _folder(group, document, self._top)
+        self._named.add((place, package or ""))
+        name = chosen.get((place, package or ""), name)
+        if "$" in name:
+            return None
+        file = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
+        path = os.path.normpath(os.path.join(place, file))
+        if path in chain or len(chain) > _MAX_DEPTH or not os.path.isfile(path):
+            return None
+        parent = self._reader.document(path)
+        composed = self.compose(parent, (*chain, path), chosen)
+        if package is None:
+            header = _HEADER.match(parent.text)
+            package = header.group(1) if header else "_group_"
+        if package == "_group_":
+            package = ".".join(part for part in group.split("/") if part not in ("", "..", "."))
+        if package == "_global_":
+            return None if len(chain) > 1 else composed
+        if package == "_here_":
+            return composed
+        wrapped = composed.root
+        for part in reversed(package.split(".")):
+            if part:
+                wrapped = Mapping({part: Entry(key, wrapped)}, wrapped.span)
+        return composed._replace(root=wrapped)
 
 
 def _each(item: Value) -> list[Value]:
@@ -149,48 +195,6 @@ def _each(item: Value) -> list[Value]:
     if not isinstance(entry.value, Sequence):
         return [item]
     return [Mapping({group: Entry(entry.key, name)}, item.span) for name in entry.value.items]
-
-
-def _item(
-    item: Value,
-    document: Document,
-    reader: Reader,
-    top: str,
-    chain: tuple[str, ...],
-    chosen: dict[_Group, str],
-    taken: set[_Group],
-) -> Composed | None:
-    """What one item of the list brings, in its package; None where that cannot be told."""
-    reader.follow(chain)
-    named = _named(item)
-    if named is None:
-        return None
-    group, package, name, key = named
-    place = _folder(group, document, top)
-    taken.add((place, package or ""))
-    name = chosen.get((place, package or ""), name)
-    if "$" in name:
-        return None
-    file = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
-    path = os.path.normpath(os.path.join(place, file))
-    if path in chain or len(chain) > _MAX_DEPTH or not os.path.isfile(path):
-        return None
-    parent = reader.document(path)
-    composed = _compose(parent, reader, top, (*chain, path), chosen, taken)
-    if package is None:
-        header = _HEADER.match(parent.text)
-        package = header.group(1) if header else "_group_"
-    if package == "_group_":
-        package = ".".join(part for part in group.split("/") if part not in ("", "..", "."))
-    if package == "_global_":
-        return None if len(chain) > 1 else composed
-    if package == "_here_":
-        return composed
-    wrapped = composed.root
-    for part in reversed(package.split(".")):
-        if part:
-            wrapped = Mapping({part: Entry(key, wrapped)}, wrapped.span)
-    return composed._replace(root=wrapped)
 
 
 def _folder(group: str, document: Document, top: str) -> str:

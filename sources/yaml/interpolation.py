@@ -88,6 +88,8 @@ def _resolve(root: Mapping, path: tuple[str, ...], text: str, depth: int) -> Any
         return _look_up(root, path, getattr(key, "raw", key), depth)
 
     def resolver(name: str, args: tuple[Any, ...], args_str: tuple[str, ...]) -> Any:
+        if name == "oc.env" and len(args) > 1 and isinstance(args[1], str):
+            return _small(args[1])  # what the environment leaves
         function = _RESOLVERS.get(name)
         if function is None:
             raise _NotKnown

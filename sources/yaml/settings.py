@@ -83,14 +83,18 @@ def place(value: Value) -> Any:
     return value.span if isinstance(value, (Mapping, Sequence)) else span_of(value)
 
 
-def find(value: Value, key: str) -> list[tuple[tuple[str, ...], Entry]]:
-    """Every entry called ``key`` below ``value`` whose value is a mapping, with the path of keys that leads to it.
+#: Aliases in aliases can multiply what is found; no recipe has as many places as this.
+MOST_SITES = 1000
 
-    Raises:
-        TooMuch: there are more than are looked at.
+
+def entries_named(value: Value, key: str) -> list[tuple[tuple[str, ...], Entry]]:
+    """Every entry called ``key`` below ``value`` whose value is a mapping, with the path of keys that leads to it.
 
     List items count as keys ``"0"``, ``"1"``, ... The result is kept with the mapping or list, so that a parent's part
     of a configuration is searched once for all its children, and an alias once for all its uses.
+
+    Raises:
+        TooMuch: there are more than are looked at.
     """
     if not isinstance(value, (Mapping, Sequence)):
         return []
@@ -108,7 +112,7 @@ def find(value: Value, key: str) -> list[tuple[tuple[str, ...], Entry]]:
             found = (
                 ((str(index), *path), found)
                 for index, item in enumerate(value.items)
-                for path, found in find(item, key)
+                for path, found in entries_named(item, key)
             )
         value.found = list(islice(found, MOST_SITES + 1))  # one more tells that there are more
     places: Any = value.found
@@ -117,13 +121,9 @@ def find(value: Value, key: str) -> list[tuple[tuple[str, ...], Entry]]:
     return places
 
 
-#: Aliases in aliases can multiply what is found; no recipe has as many places as this.
-MOST_SITES = 1000
-
-
 def _within(name: str, entry: Entry, key: str) -> list[tuple[tuple[str, ...], Entry]]:
     here = [((), entry)] if name == key and isinstance(entry.value, Mapping) else []
-    return [*here, *find(entry.value, key)]
+    return [*here, *entries_named(entry.value, key)]
 
 
 def dotted(path: tuple[str, ...]) -> str:

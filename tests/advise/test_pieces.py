@@ -40,6 +40,14 @@ def test_sum_of_pieces(estimator, measure, config, choice):
     assert stage.state.parameters == 2 * sum(count for _, count, _, _ in whole["parameters"])
 
 
+def test_block_over_every_layer_takes_what_uniform_takes(estimator):
+    """Both put each layer into a checkpoint of its own; a token dispatcher's last tensors are there in both."""
+    small = estimator({**MIXED, "moe_layer_freq": [1, 1, 1, 1]})
+    (uniform,), (block,) = small.estimate(full("uniform", 1)), small.estimate(full("block", 4))
+    assert block.peak == pytest.approx(uniform.peak, rel=1e-4)
+    assert block.workspaces == pytest.approx(uniform.workspaces, rel=1e-3)
+
+
 def test_a_middle_stage_keeps_what_it_receives(estimator):
     small = estimator({**LLAMA, "num_layers": 6, "seq_length": 2048})
     small.prepare([{}])

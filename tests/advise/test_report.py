@@ -48,6 +48,15 @@ def test_the_answer(found, expected):
     assert report.answer(found) == expected
 
 
+def test_a_choice_of_more_operations_and_less_time_is_named():
+    slow = choice(selective("moe"), 16, 0.08, 1.5)
+    text = report.text(prediction(NONE, slow, WHOLE), [], None)
+    assert "cheapest that fits: selective [moe], 77.0 GB, +8.0 % FLOPs" in text
+    line = "by the roofline full uniform 1 takes less time than selective [moe], with more operations: 1.3 s for 1.5 s"
+    assert line in text
+    assert "by the roofline" not in report.text(prediction(NONE, MLP, WHOLE), [], None).replace("step by roofline", "")
+
+
 def test_markdown_for_a_pull_request():
     found = report.markdown(prediction(NONE, MLP, WHOLE), ["recompute_modules: [mlp]"], "--- a\n+++ b\n")
     lines = found.split("\n")

@@ -6,7 +6,7 @@ from recompute_lint.smoke.advise.layout import parse_layout, stages
 from recompute_lint.smoke.advise.recipe import recipe_of
 from recompute_lint.smoke.advise.schedule import order
 from recompute_lint.smoke.advise.stage import Deferred, Run, peak_of
-from recompute_lint.smoke.advise.state import Training, state, step_of
+from recompute_lint.smoke.advise.state import Elements, Training, state, step_of
 from recompute_lint.sources.errors import UsageError
 
 from .conftest import LLAMA
@@ -87,7 +87,29 @@ def test_every_pass_runs_once_and_backward_follows_forward():
 
 def test_state_of_the_distributed_optimizer():
     training = Training(half=True, fp32_gradients=True, distributed=True, dense=8, expert=2)
-    assert state(1000, 100, training) == (2200, 4400, 1000 * 12 // 8 + 100 * 12 // 2)
+    assert state(Elements(1000, 100), training) == (2200, 4400, 1000 * 12 // 8 + 100 * 12 // 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param({"optimizer": "adam"}, 12 * 1000 + 12 * 100, id="Adam: main parameter and two averages"),
+        pytest.param({"optimizer": "muon"}, 8 * 600 + 12 * 400 + 8 * 100, id="one average, but for embeddings"),
+        pytest.param(
+            {"optimizer": "muon", "use_distributed_optimizer": True}, 8 * 150 + 12 * 100 + 8 * 100, id="spread"
+        ),
+        pytest.param({"optimizer": "dist_muon"}, 8 * 150 + 12 * 300 + 8 * 100, id="by whole parameters"),
+        pytest.param(
+            {"optimizer": "muon", "use_distributed_optimizer": True, "no_use_layer_wise_param_layout": True},
+            8 * 150 + 12 * 300 + 8 * 100,
+            id="the same by its newer word",
+        ),
+    ],
+)
+def test_state_of_muon(given, expected):
+    parallel = {"world_size": 4, "expert_model_parallel_size": 4}
+    training = recipe_of({**LLAMA, "use_distributed_optimizer": False, **parallel, **given}).training
+    assert state(Elements(1000, 100, tables=400, largest=300), training).optimizer == expected
 
 
 def test_state_of_precision_aware_moments():
@@ -122,9 +144,9 @@ def test_virtual_stages_by_their_count_reach_the_layers():
 
 def test_step_copies_gradients_that_are_kept_in_half_precision():
     given = {**LLAMA, "world_size": 4, "grad_reduce_in_fp32": False}
-    assert step_of(1000, 0, recipe_of(given).training) == 4 * 1000 // 4
-    assert step_of(1000, 0, recipe_of({**given, "grad_reduce_in_fp32": True}).training) == 0
-    assert step_of(1000, 0, recipe_of({**given, "use_precision_aware_optimizer": True}).training) == 0
+    assert step_of(Elements(1000, 0), recipe_of(given).training) == 4 * 1000 // 4
+    assert step_of(Elements(1000, 0), recipe_of({**given, "grad_reduce_in_fp32": True}).training) == 0
+    assert step_of(Elements(1000, 0), recipe_of({**given, "use_precision_aware_optimizer": True}).training) == 0
 
 
 @pytest.mark.parametrize(

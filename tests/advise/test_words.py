@@ -7,8 +7,8 @@ import pytest
 from recompute_lint.hooks.cli import main
 from recompute_lint.hooks.engine import Linter
 from recompute_lint.hooks.memory import target_of as _target
+from recompute_lint.hooks.option_table import size as size_of
 from recompute_lint.hooks.options import Configurations, UsageError
-from recompute_lint.hooks.options import size as size_of
 from recompute_lint.smoke.advise import words
 
 from .conftest import LLAMA, full, selective

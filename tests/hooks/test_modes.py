@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import time
@@ -285,19 +287,44 @@ def test_standard_input_is_not_watched(command):
     assert command("check", "--watch", "-").code == 2
 
 
-# ---- completion
+# ---- completion, in each shell itself
+
+BASH = """
+. $1; COMP_WORDS=(recompute-lint explain moe_); COMP_CWORD=2; _shtab_recompute_lint; printf '%s\\n' "${COMPREPLY[@]}"
+"""
+FISH = "source $argv[1]; complete -C 'recompute-lint explain moe_'"
+#: zsh completes on a terminal only: one of its own, in which the tabulator is pressed until it lists something.
+ZSH = r"""
+zmodload zsh/zpty
+zpty Z zsh -f -i
+zpty -w Z "TERM=dumb; PS1=; fpath=(${1:h} \$fpath); autoload -Uz compinit; compinit -u -D; stty cols 200; print READY"
+typeset -F SECONDS
+seen=
+wait_for() {
+  while (( SECONDS < 60 )) && [[ $seen != *$1* ]]; do zpty -r -t Z line && seen+=$line; sleep 0.05; done
+}
+wait_for $'\nREADY'
+seen=
+zpty -w -n Z $'recompute-lint explain moe_\t\t'
+wait_for moe_layer_recompute
+zpty -d Z
+print -rl -- ${(f)${seen//$'\r'/}}
+"""
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion(command, shell, tmp_path):
+@pytest.mark.parametrize(
+    ("shell", "program"), [("bash", ["bash", "-c", BASH, "-"]), ("zsh", ["zsh", "-f", "-c", ZSH, "-"]),
+                           ("fish", ["fish", "--no-config", "-c", FISH])],
+)  # fmt: skip
+def test_completion(command, shell, program, tmp_path):
     pytest.importorskip("shtab")
     out = command("completion", shell).out
     assert all(word in out for word in ("output-format", "explain", "moe_act", "nemo-rl", "RCL106"))
-    script = tmp_path / "script"
-    script.write_text(out)
-    if shell == "bash":
-        words = "COMP_WORDS=(recompute-lint explain moe_); COMP_CWORD=2; _shtab_recompute_lint; echo ${COMPREPLY[*]}"
-        line = f". {script}; {words}"
-        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
-        assert done.stdout.split() == ["moe_act", "moe_layer_recompute"]
     assert command("completion", "tcsh").code == 2
+    if shutil.which(shell) is None:
+        pytest.skip(f"needs {shell}")
+    script = tmp_path / "_recompute-lint"
+    script.write_text(out)
+    done = subprocess.run([*program, str(script)], capture_output=True, text=True, check=True, timeout=100)
+    offered = re.findall(r"(?m)^(moe_\w+)", done.stdout) if shell != "zsh" else re.findall(r"\bmoe_\w+", done.stdout)
+    assert set(offered) == {"moe_act", "moe_layer_recompute"}, done.stdout

@@ -8,7 +8,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from jsonschema import Draft7Validator
+from jsonschema import Draft4Validator, Draft7Validator
 
 from recompute_lint.hooks import output
 from recompute_lint.hooks.cli import main
@@ -24,6 +24,7 @@ from tests.test_api import STRANGE
 
 #: The official schema, as SchemaStore has it under Apache-2.0 (``src/schemas/json/sarif-2.1.0.json`` at 3b6446ad8a07).
 SARIF = ROOT / "tests" / "hooks" / "sarif-2.1.0.json"
+RDJSON = ROOT / "tests" / "hooks" / "rdjson.json"
 
 RECIPE = """\
 policy:
@@ -363,6 +364,21 @@ def test_rdjson(command):
     out = command("check", "--output-format", "rdjson", "--select", "RCL106", "a.yaml", files={"a.yaml": text}).out
     columns = [one["location"]["range"]["start"]["column"] for one in json.loads(out)["diagnostics"]]
     assert columns == [25, 42], "columns count bytes"
+
+
+def test_rdjson_is_valid_and_has_no_other_keys(command):
+    """By reviewdog's own schema (``proto/rdf/jsonschema/DiagnosticResult.json``), which allows further keys."""
+    schema = json.loads(RDJSON.read_text(encoding="utf-8"))
+    for definition in schema["definitions"].values():
+        definition["additionalProperties"] = False
+        for value in definition["properties"].values():
+            value.pop("additionalProperties", None)
+    files = {"a.yaml": RECIPE, "b.yaml": "policy:\n  megatron_cfg:\n    recompute_granularity: full\n"}
+    result = command("check", "--mcore", "0.16.1", "--output-format", "rdjson", ".", files=files)
+    content = json.loads(result.out)
+    Draft4Validator(schema).validate(content)
+    keys = {key for one in content["diagnostics"] for key in one}
+    assert keys == {"message", "location", "severity", "code", "suggestions", "related_locations"}
 
 
 def test_statistics_as_json(command):

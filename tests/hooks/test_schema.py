@@ -18,7 +18,8 @@ from jsonschema import Draft202012Validator
 from recompute_lint.schemas import bundle, store
 from recompute_lint.schemas.names import FIELDS
 
-from ..conftest import CORPUS, ROOT, needs_corpus
+from ..conftest import CORPUS, ROOT, needs_corpus, write
+from ..npm import packages
 
 NEWEST = store.load(store.releases()[-1])
 
@@ -129,7 +130,27 @@ def test_every_published_recipe_is_valid(name):
             assert [error.json_path for error in validator.iter_errors(recipe)] == [], path
 
 
-# ---- yaml-language-server, where the environment variable says where it is
+# ---- ajv and yaml-language-server, from npm
+
+
+AJV = """
+const [schema, recipe] = [process.argv[2], process.argv[3]].map((name) => JSON.parse(require("fs").readFileSync(name)));
+const validate = new (require("ajv/dist/2020"))({ strict: false, allErrors: true }).compile(schema);
+console.log(validate(recipe) ? "valid" : "wrong");
+"""
+
+
+@pytest.mark.parametrize("name", bundle.names())
+def test_ajv_takes_each_as_it_is(tmp_path, name):
+    """One file, without looking for another; keywords that say nothing of validity are passed over."""
+    folder = packages("ajv@8.20.0")
+    schema = bundle.bundle(name, store.load("0.16.1"))
+    write(tmp_path, {"schema.json": json.dumps(schema), "a.json": "{}", "b.json": "[]", "ajv.js": AJV})
+    for recipe, said in (("a.json", "valid\n"), ("b.json", "wrong\n")):
+        command = ["node", str(tmp_path / "ajv.js"), str(tmp_path / "schema.json"), str(tmp_path / recipe)]
+        environment = {**os.environ, "NODE_PATH": str(folder)}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+        assert (done.stdout, done.stderr) == (said, "")
 
 
 def _ask(server: subprocess.Popen[bytes], number: int, method: str, parameters: dict, settings: dict) -> tuple:
@@ -158,7 +179,6 @@ def _ask(server: subprocess.Popen[bytes], number: int, method: str, parameters: 
     return None, problems
 
 
-@pytest.mark.skipif("YAML_LANGUAGE_SERVER" not in os.environ, reason="YAML_LANGUAGE_SERVER does not name the program")
 def test_yaml_language_server_takes_it_as_it_is(tmp_path):
     (tmp_path / "schema.json").write_text(json.dumps(bundle.bundle("nemo-rl", store.load("0.16.1"))))
     text = (
@@ -166,7 +186,8 @@ def test_yaml_language_server_takes_it_as_it_is(tmp_path):
     )
     settings = {"validate": True, "hover": True, "completion": True, "schemaStore": {"enable": False}}
     settings["schemas"] = {str(tmp_path / "schema.json"): ["*.yaml"]}
-    command = ["node", os.environ["YAML_LANGUAGE_SERVER"], "--stdio"]
+    program = packages("yaml-language-server@2.0.0") / "yaml-language-server" / "bin" / "yaml-language-server"
+    command = ["node", str(program), "--stdio"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         capabilities = {
             "workspace": {"configuration": True},

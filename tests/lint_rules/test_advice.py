@@ -6,7 +6,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from recompute_lint.lint_rules import registry
-from recompute_lint.lint_rules.check import instance_of
+from recompute_lint.lint_rules.check import with_defaults
 from recompute_lint.lint_rules.remedies import remedies
 from recompute_lint.lint_rules.wording import decisive
 from recompute_lint.schemas import store
@@ -59,8 +59,8 @@ def test_what_help_says_was_accepted(release):
         configs = rejected(contract, guard)
         assert len(configs) > SAMPLES // 2, f"{guard.source}: too few configurations were found"
         for config in configs:
-            site = site_of(config)
-            instance = instance_of(site, contract)
+            site = with_defaults(site_of(config), contract)
+            instance = site.known()
             before = broken(contract, instance)
             changes = remedies(site, guard, contract, instance, decisive(site, guard, contract, instance))
             assert changes, (guard.source, config)
@@ -78,8 +78,8 @@ def test_the_settings_named_are_enough_for_a_rejection(release):
     contract = store.load(release)
     for guard in contract.guards:
         for config in rejected(contract, guard)[:2] if guard.rule in RULES_OF_GUARDS else ():
-            site = site_of(config)
-            instance = instance_of(site, contract)
+            site = with_defaults(site_of(config), contract)
+            instance = site.known()
             named = decisive(site, guard, contract, instance)
             alone = {name: instance[name] for name in named}
             assert contract.guards.index(guard) in broken(contract, alone)

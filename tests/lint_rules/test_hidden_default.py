@@ -50,6 +50,11 @@ MISTAKES = {
     "or": 'x = cfg.get("recompute_method") or "uniform"',
     "or after None": 'x = getattr(cfg, "recompute_modules", None) or ["moe"]',
     "or, three": 'x = a.get("recompute_method") or b.get("recompute_method") or "uniform"',
+    "or after an attribute": 'x = cfg.recompute_method or "uniform"',
+    "or after a key": 'x = cfg["recompute_method"] or "uniform"',
+    "something of parsed arguments": "a = get_args()\nx = a.recompute_num_layers or 1",
+    "or, of arguments": "x = args.recompute_num_layers or 1",
+    "or, of what is kept": 'x = self.cfg.recompute_granularity or "full"',
     "in": 'x = cfg["recompute_method"] if "recompute_method" in cfg else "uniform"',
     "not in": 'x = "uniform" if "recompute_method" not in cfg else cfg["recompute_method"]',
     "hasattr": 'x = cfg.recompute_method if hasattr(cfg, "recompute_method") else "uniform"',
@@ -117,6 +122,15 @@ FINE = {
     "where to sort it": 'x = s["recompute_num_layers"] if s["recompute_num_layers"] is not None else float("inf")',
     "a parameter of its own": 'def f(**kwargs):\n    return kwargs.pop("recompute_method", "uniform")',
     "a parameter of its own, got": 'def f(**more):\n    return more.get("recompute_method") or "uniform"',
+    "empty default of a set that is tested below": (
+        'def f(c):\n    them = set(c.recompute_modules or [])\n    if "mlp" in them:\n        raise ValueError'
+    ),
+    "nothing of parsed arguments": "a = get_args()\nx = a.recompute_num_layers or 0",
+    "or of its own": 'x = self.recompute_method or "uniform"',
+    "or None after an attribute": "x = cfg.recompute_method or None",
+    "or of an attribute in a test": 'if (cfg.recompute_granularity or "") != "full":\n    pass',
+    "or of an attribute that is only asked": 'assert "moe" not in (cfg.recompute_modules or [])',
+    "the other configuration": "x = cfg.recompute_modules or base.recompute_modules",
     "parameter": 'def f(recompute_granularity="full"):\n    pass',
     "class": 'class Config:\n    recompute_granularity: str = "full"',
     "set": 'cfg["recompute_granularity"] = "full"',
@@ -171,3 +185,52 @@ def test_options_stand_in_configuration(command):
         "recompute-lint.toml": 'extend-recompute-keys = ["recompute_layer_ids"]\n',
     }
     assert "RCL301" in command("check", "--output-format", "concise", "a.py", files=files).out
+
+
+LATE = {
+    "a key that is not there": 'if "recompute_method" not in c:\n    c["recompute_method"] = "block"',
+    "an attribute": 'if c.recompute_method is None:\n    c.recompute_method = "block"',
+    "what is false": 'if not c.recompute_method:\n    c.recompute_method = "block"',
+    "no attribute": 'if not hasattr(c, "recompute_method"):\n    c.recompute_method = "block"',
+    "a read of it": 'if c.get("recompute_method") is None:\n    c["recompute_method"] = "block"',
+    "and told": 'if c.recompute_method is None:\n    log("none")\n    c.recompute_method = "block"',
+    "a constant": 'KEY = "recompute_method"\nif KEY not in c:\n    c[KEY] = "block"',
+    "a variable": 'def f(c):\n    m = c.get("recompute_method")\n    if m is None:\n        m = "block"\n    return m',
+    "a kept attribute": "def f(c):\n    m = c.recompute_method\n    if not m:\n        m = BLOCK\n    return m",
+    "an exception": 'try:\n    m = c["recompute_method"]\nexcept KeyError:\n    m = "block"',
+    "several": 'try:\n    m = c.recompute_method\nexcept (KeyError, AttributeError):\n    m = "block"',
+}
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_defaults_of_statements(lint, name: str) -> None:
+    code = LATE[name] + "\n"
+    line = next(number for number, text in enumerate(code.splitlines(), 1) if '= "block"' in text or "= BLOCK" in text)
+    assert [(line, code) for _, line, _, code in lint({"a.py": code}) if code == "RCL301"] == [(line, "RCL301")]
+
+
+NOT_LATE = {
+    "None": 'if "recompute_method" not in c:\n    c["recompute_method"] = None',
+    "another key": 'if "recompute_method" not in c:\n    c["recompute_granularity"] = "full"',
+    "another place": 'if c.recompute_method is None:\n    d.recompute_method = "block"',
+    "the same of another": "if c.recompute_method is None:\n    c.recompute_method = base.recompute_method",
+    "its own": 'def f(self):\n    if self.recompute_method is None:\n        self.recompute_method = "block"',
+    "a parser's": 'if args.recompute_method is None:\n    args.recompute_method = "block"',
+    "where it is there": 'if "recompute_method" in c:\n    c["recompute_method"] = "block"',
+    "one of two": 'if c.recompute_method is None and deep:\n    c.recompute_method = "block"',
+    "or something else": 'if c.recompute_method is None:\n    c.recompute_method = "block"\nelse:\n    x = 1',
+    "and more": 'if c.recompute_method is None:\n    c.recompute_method = "block"\n    c.recompute_num_layers = 1',
+    "raises": "if c.recompute_method is None:\n    raise ValueError",
+    "a variable of elsewhere": 'def f(m):\n    if m is None:\n        m = "block"\n    return run(recompute_method=m)',
+    "with a default that is told": (
+        'def f(c):\n    m = c.get("recompute_method", "uniform")\n    if m is None:\n        m = "block"\n    return m'
+    ),
+    "another exception": 'try:\n    m = c["recompute_method"]\nexcept OSError:\n    m = "block"',
+    "another variable": 'try:\n    m = c["recompute_method"]\nexcept KeyError:\n    n = "block"',
+}
+
+
+@pytest.mark.parametrize("name", NOT_LATE)
+def test_what_is_no_default_of_a_statement(lint, name: str) -> None:
+    found = [code for _, _, _, code in lint({"a.py": NOT_LATE[name] + "\n"}) if code == "RCL301"]
+    assert found == (["RCL301"] if name == "with a default that is told" else [])

@@ -136,6 +136,12 @@ FINE = {
     "arguments": "args.recompute_modules = modules",
     "its own": "m.recompute_num_layers = m.num_layers",
     "its own, put back": "kept = m.recompute_method\nm.recompute_method = None\nm.recompute_method = kept",
+    "its own where there is one": (
+        "kept = None\nif m.x:\n    kept = m.x.recompute_method\n    m.x.recompute_method = None\nrun(m)\n"
+        "if m.x:\n    m.x.recompute_method = kept"
+    ),
+    "distillation begins": "cfg.model.recompute_modules = modules\ndistill(cfg)",
+    "split from a literal": 'm.recompute_modules = "moe,mlp".split(",")',
     "a number": "m.recompute_num_layers = int(layers)",
     "the same place of its like": "a.model.recompute_modules = b.model.recompute_modules",
     "taken over": "c = VisionTransformerConfig(num_layers=1)\nc.recompute_method = megatron_config.recompute_method",
@@ -321,3 +327,36 @@ def test_finds_a_reviewers_three_remarks_and_nothing_else(lint):
         ("setup.py", 3, 16, "RCL301"),
         ("setup.py", 11, 17, "RCL302"),
     ]
+
+
+MAKES = (
+    "def make(args):\n    cfg = base()\n    model = cfg.model\n    model.recompute_modules = args.modules\n"
+    "    return cfg\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("callers", "is_fine"),
+    [
+        ("pretrain(make(args), forward_step)\n", True),
+        ("pretrain(config=make(args))\n", True),
+        ("cfg = make(args)\npretrain(config=cfg)\n", True),
+        ("cfg = make(args)\ncfg.validate()\n", True),
+        ("def main():\n    cfg = make(args)\n    other = cfg\n    pretrain(other)\n", True),
+        ("a = make(args)\nboth = join(a, 1)\nconfig = ConfigContainer(model=both)\n", True),
+        ("", False),
+        ("cfg = make(args)\n", False),
+        ("cfg = make(args)\npretrain(other)\n", False),
+        ("cfg = base()\npretrain(cfg)\ncfg = make(args)\n", False),
+        ("pretrain(make(args))\ncfg = make(args)\nshow(cfg)\n", False),
+        ("show(make(args))\n", False),
+    ],
+)
+def test_what_is_returned_and_then_validated(lint, callers: str, is_fine: bool) -> None:
+    found = lint({"a.py": f"{MAKES}\n\n{callers}"})
+    assert found == ([] if is_fine else [("a.py", 4, 5, "RCL302")])
+
+
+def test_what_is_made_and_not_returned(lint) -> None:
+    text = MAKES.replace("return cfg", "return other") + "\n\npretrain(make(args))\n"
+    assert lint({"a.py": text}) == [("a.py", 4, 5, "RCL302")]

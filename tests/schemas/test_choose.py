@@ -81,7 +81,7 @@ def test_a_source_tree_that_is_not_checked_out(tmp_path, name, text):
     write(tmp_path, {name: text})
     reason = f"the newest release known; 3rdparty/Megatron-LM, which {name} names, is not checked out"
     assert found(tmp_path) == (store.releases()[-1], reason, True)
-    assert choose("", str(tmp_path)).contract.stands_in
+    assert choose("", str(tmp_path)).contract.provisional
 
 
 def test_a_release_is_surer_than_a_submodule_that_is_not_checked_out(tmp_path):
@@ -91,7 +91,7 @@ def test_a_release_is_surer_than_a_submodule_that_is_not_checked_out(tmp_path):
 
 def test_another_submodule_says_nothing(tmp_path):
     write(tmp_path, {".gitmodules": '[submodule "m"]\n\tpath = deps/Megatron-Energon\n\turl = x\n'})
-    assert not choose("", str(tmp_path)).contract.stands_in
+    assert not choose("", str(tmp_path)).contract.provisional
 
 
 def test_a_range_without_an_end_leaves_the_release_assumed(tmp_path):
@@ -166,7 +166,7 @@ KNOWN = f"(of {store.releases()[0]} to {NEWEST}); linted against"
 
 
 @pytest.mark.parametrize(
-    ("text", "version", "stands_in", "doubt"),
+    ("text", "version", "provisional", "doubt"),
     [
         ("megatron-core==99.0\n", NEWEST, True,
          f"megatron-core 99.0.0 is pinned in requirements.txt and is not known {KNOWN} {NEWEST} (--mcore sets it)"),
@@ -178,11 +178,11 @@ KNOWN = f"(of {store.releases()[0]} to {NEWEST}); linted against"
          f"no megatron-core known matches <0.1 in requirements.txt {KNOWN} {NEWEST} (--mcore sets it)"),
     ],
 )  # fmt: skip
-def test_a_pin_that_no_release_meets_is_said(tmp_path, text, version, stands_in, doubt):
+def test_a_pin_that_no_release_meets_is_said(tmp_path, text, version, provisional, doubt):
     write(tmp_path, {"requirements.txt": text})
     choice = choose("", str(tmp_path))
     assert (choice.contract.version, choice.assumed, choice.doubts) == (version, True, (doubt,))
-    assert choice.contract.stands_in is stands_in
+    assert choice.contract.provisional is provisional
 
 
 def test_a_pin_that_is_met_goes_before_one_that_is_not(tmp_path):

@@ -37,7 +37,7 @@ def is_on(kind, wanted="full", *, unless=False):
     return kind == wanted
 
 
-def check_config(config, wanted="full"):
+def check(config, wanted="full"):
     if config.recompute_granularity == wanted and not config.fp8:
         raise ValueError("y")
 
@@ -117,11 +117,11 @@ CONDITIONS = [
     "self.recompute_modules and all(name in self.recompute_modules for name in NAMES)",
     "self.recompute_modules and set(self.recompute_modules) - set(NAMES)",
     "self.recompute_modules and set(NAMES) & set(self.recompute_modules)",
-    "self.recompute_modules and any(name in NAMES for name in self.recompute_modules)",
-    "self.recompute_modules and all(name in NAMES for name in self.recompute_modules)",
-    "self.recompute_modules and not all(name == 'mlp' for name in self.recompute_modules)",
-    "self.recompute_modules and any(name not in NAMES for name in self.recompute_modules)",
     "self.recompute_modules and [name for name in self.recompute_modules if name not in NAMES]",
+    "self.recompute_modules and all(name in NAMES for name in self.recompute_modules)",
+    "self.recompute_modules and any(name in NAMES for name in self.recompute_modules)",
+    "self.recompute_modules and any(name not in NAMES for name in self.recompute_modules)",
+    "self.recompute_modules and not all(name == 'mlp' for name in self.recompute_modules)",
     "self.recompute_num_layers",
     "self.recompute_num_layers is not None and self.recompute_num_layers > 1",
     "self.recompute_num_layers is not None and self.recompute_num_layers >= 1",
@@ -304,6 +304,170 @@ STATEMENTS = [
         if self.recompute_granularity == 'full' and self.fp8:
             raise ValueError('y')""",
     """
+        if self.fp8:
+            return
+        if self.recompute_granularity == 'full':
+            raise ValueError('y')""",
+    """
+        if self.fp8:
+            if self.num_layers:
+                return
+        assert self.recompute_granularity != 'full'""",
+    """
+        with open('/dev/null'):
+            if self.recompute_granularity == 'full':
+                raise ValueError('y')""",
+    """
+        kind: str = self.recompute_granularity
+        other: str
+        if kind == 'full':
+            raise ValueError('y')""",
+    """
+        names = list(NAMES)
+        names += ['act']
+        if self.recompute_modules is not None and 'act' in self.recompute_modules and 'act' in names:
+            raise ValueError('y')""",
+    """
+        wanted = []
+        wanted.append('mlp')
+        wanted.extend(['moe'])
+        if self.recompute_modules == wanted:
+            raise ValueError('y')""",
+    """
+        wanted = []
+        for name in NAMES:
+            if name == 'mlp':
+                continue
+            wanted.append(name)
+        if self.recompute_modules == wanted:
+            raise ValueError('y')""",
+    """
+        kept = []
+        for name in self.recompute_modules or []:
+            if name == 'mlp':
+                continue
+            kept.append(name)
+        if 'moe' in kept:
+            raise ValueError('y')""",
+    """
+        kept = []
+        for name in self.recompute_modules or []:
+            if name != 'mlp':
+                kept.append(name)
+        if 'mlp' in kept or 'moe' in kept:
+            raise ValueError('y')""",
+    """
+        for kind, on in (('full', self.fp8), ('selective', not self.fp8)):
+            if on and self.recompute_granularity == kind:
+                raise ValueError('y')""",
+    """
+        for kind in ('full', 'selective'):
+            if self.recompute_granularity == kind and not self.fp8:
+                return
+        if self.recompute_granularity == 'selective':
+            raise ValueError('y')""",
+    """
+        for pair in [(self.fp8, 'full')]:
+            if pair[0] and self.recompute_granularity == pair[1]:
+                raise ValueError('y')""",
+    """
+        setattr(self, 'recompute_granularity', 'full')
+        if self.recompute_granularity == 'full' and self.recompute_num_layers == 1:
+            raise ValueError('y')""",
+    """
+        check(self)""",
+    """
+        check(self, wanted='selective')""",
+    """
+        check_kind(self.recompute_granularity, self.fp8)""",
+    """
+        check_kind(fp8=self.fp8, kind=self.recompute_granularity)""",
+    """
+        self.check_more()""",
+    """
+        self.check_more(self.fp8)""",
+    """
+        self.check_more(on=self.fp8)""",
+    """
+        def check(kind):
+            if kind == 'full':
+                raise ValueError('y')
+        check(self.recompute_granularity)""",
+    """
+        first = second = self.recompute_granularity
+        if second == 'full':
+            raise ValueError('y')""",
+    """
+        kind, on = self.recompute_granularity, self.fp8
+        if on and kind == 'full':
+            raise ValueError('y')""",
+    """
+        kind = None
+        if self.recompute_granularity == 'full':
+            kind = 'a'
+        elif self.recompute_granularity == 'selective':
+            kind = 'b' if self.fp8 else 'a'
+        if kind != 'b':
+            raise ValueError('y')""",
+    """
+        on = self.recompute_granularity == 'full' and not self.fp8
+        if on:
+            raise ValueError('y')""",
+    """
+        on = not self.recompute_granularity
+        if not on:
+            assert self.fp8 or self.num_layers""",
+    """
+        if self.recompute_granularity is not None:
+            if self.fp8:
+                if self.recompute_granularity == 'full':
+                    raise ValueError('y')
+            else:
+                assert self.recompute_granularity != 'selective'""",
+    """
+        if self.recompute_granularity == 'full':
+            raise ValueError('a')
+        elif self.recompute_granularity == 'selective' and self.fp8:
+            raise ValueError('b')
+        elif self.recompute_num_layers:
+            raise ValueError('c')""",
+    """
+        assert not (self.recompute_granularity == 'full' and self.fp8), f'y {self.fp8}'""",
+    """
+        if not (self.recompute_granularity is None or self.fp8):
+            raise ValueError('y')""",
+    """
+        modules = self.recompute_modules
+        if modules is not None:
+            modules = modules + ['act']
+            if set(modules) - {'mlp', 'moe', 'act'}:
+                raise ValueError('y')
+            if 'moe' in modules and self.fp8:
+                raise ValueError('y')""",
+    """
+        known = {'mlp', 'act'}
+        unknown = set(self.recompute_modules or []) - known
+        if unknown:
+            raise ValueError('y')""",
+    """
+        if self.recompute_modules:
+            unknown = set(self.recompute_modules) - set(NAMES)
+            assert not unknown""",
+    """
+        for index in range(2):
+            self.num_layers += 1
+        if self.recompute_granularity == 'full':
+            raise ValueError('y')""",
+    """
+        while self.fp8:
+            break
+        if self.recompute_granularity == 'full':
+            raise ValueError('y')""",
+    """
+        del self.fp8
+        if self.recompute_granularity == 'full':
+            raise ValueError('y')""",
+    """
         if self.recompute_granularity is None:
             return
         if self.fp8:
@@ -415,170 +579,9 @@ STATEMENTS = [
         bad = [name for name in self.recompute_modules or [] if name != 'act' if name != 'moe']
         if bad and self.fp8:
             raise ValueError('y')""",
-    """
-        if self.fp8:
-            return
-        if self.recompute_granularity == 'full':
-            raise ValueError('y')""",
-    """
-        if self.fp8:
-            if self.num_layers:
-                return
-        assert self.recompute_granularity != 'full'""",
-    """
-        with open('/dev/null'):
-            if self.recompute_granularity == 'full':
-                raise ValueError('y')""",
-    """
-        kind: str = self.recompute_granularity
-        other: str
-        if kind == 'full':
-            raise ValueError('y')""",
-    """
-        names = list(NAMES)
-        names += ['act']
-        if self.recompute_modules is not None and 'act' in self.recompute_modules and 'act' in names:
-            raise ValueError('y')""",
-    """
-        wanted = []
-        wanted.append('mlp')
-        wanted.extend(['moe'])
-        if self.recompute_modules == wanted:
-            raise ValueError('y')""",
-    """
-        wanted = []
-        for name in NAMES:
-            if name == 'mlp':
-                continue
-            wanted.append(name)
-        if self.recompute_modules == wanted:
-            raise ValueError('y')""",
-    """
-        kept = []
-        for name in self.recompute_modules or []:
-            if name == 'mlp':
-                continue
-            kept.append(name)
-        if 'moe' in kept:
-            raise ValueError('y')""",
-    """
-        kept = []
-        for name in self.recompute_modules or []:
-            if name != 'mlp':
-                kept.append(name)
-        if 'mlp' in kept or 'moe' in kept:
-            raise ValueError('y')""",
-    """
-        for kind, on in (('full', self.fp8), ('selective', not self.fp8)):
-            if on and self.recompute_granularity == kind:
-                raise ValueError('y')""",
-    """
-        for kind in ('full', 'selective'):
-            if self.recompute_granularity == kind and not self.fp8:
-                return
-        if self.recompute_granularity == 'selective':
-            raise ValueError('y')""",
-    """
-        for pair in [(self.fp8, 'full')]:
-            if pair[0] and self.recompute_granularity == pair[1]:
-                raise ValueError('y')""",
-    """
-        setattr(self, 'recompute_granularity', 'full')
-        if self.recompute_granularity == 'full' and self.recompute_num_layers == 1:
-            raise ValueError('y')""",
-    """
-        check_config(self)""",
-    """
-        check_config(self, wanted='selective')""",
-    """
-        check_kind(self.recompute_granularity, self.fp8)""",
-    """
-        check_kind(fp8=self.fp8, kind=self.recompute_granularity)""",
-    """
-        self.check_more()""",
-    """
-        self.check_more(self.fp8)""",
-    """
-        self.check_more(on=self.fp8)""",
-    """
-        def check(kind):
-            if kind == 'full':
-                raise ValueError('y')
-        check(self.recompute_granularity)""",
-    """
-        first = second = self.recompute_granularity
-        if second == 'full':
-            raise ValueError('y')""",
-    """
-        kind, on = self.recompute_granularity, self.fp8
-        if on and kind == 'full':
-            raise ValueError('y')""",
-    """
-        kind = None
-        if self.recompute_granularity == 'full':
-            kind = 'a'
-        elif self.recompute_granularity == 'selective':
-            kind = 'b' if self.fp8 else 'a'
-        if kind != 'b':
-            raise ValueError('y')""",
-    """
-        on = self.recompute_granularity == 'full' and not self.fp8
-        if on:
-            raise ValueError('y')""",
-    """
-        on = not self.recompute_granularity
-        if not on:
-            assert self.fp8 or self.num_layers""",
-    """
-        if self.recompute_granularity is not None:
-            if self.fp8:
-                if self.recompute_granularity == 'full':
-                    raise ValueError('y')
-            else:
-                assert self.recompute_granularity != 'selective'""",
-    """
-        if self.recompute_granularity == 'full':
-            raise ValueError('a')
-        elif self.recompute_granularity == 'selective' and self.fp8:
-            raise ValueError('b')
-        elif self.recompute_num_layers:
-            raise ValueError('c')""",
-    """
-        assert not (self.recompute_granularity == 'full' and self.fp8), f'y {self.fp8}'""",
-    """
-        if not (self.recompute_granularity is None or self.fp8):
-            raise ValueError('y')""",
-    """
-        modules = self.recompute_modules
-        if modules is not None:
-            modules = modules + ['act']
-            if set(modules) - {'mlp', 'moe', 'act'}:
-                raise ValueError('y')
-            if 'moe' in modules and self.fp8:
-                raise ValueError('y')""",
-    """
-        known = {'mlp', 'act'}
-        unknown = set(self.recompute_modules or []) - known
-        if unknown:
-            raise ValueError('y')""",
-    """
-        if self.recompute_modules:
-            unknown = set(self.recompute_modules) - set(NAMES)
-            assert not unknown""",
-    """
-        for index in range(2):
-            self.num_layers += 1
-        if self.recompute_granularity == 'full':
-            raise ValueError('y')""",
-    """
-        del self.fp8
-        if self.recompute_granularity == 'full':
-            raise ValueError('y')""",
 ]
 
 LEFT_STATEMENTS = [
-    """
-        level(self.recompute_granularity)""",
     """
         used = list(filter(lambda name: name in NAMES, self.recompute_modules or []))
         if used:
@@ -686,6 +689,19 @@ LEFT_STATEMENTS = [
         kind = lib.of(self.recompute_granularity)
         if kind == 'full':
             raise ValueError('y')""",
+    """
+        try:
+            kind = self.recompute_granularity
+        except KeyError:
+            kind = None
+        else:
+            kind = kind or 'full'
+        finally:
+            wanted = 'full'
+        if kind == wanted and self.fp8:
+            raise ValueError('y')""",
+    """
+        level(self.recompute_granularity)""",
 ]
 
 

@@ -72,7 +72,7 @@ def main(folder: str) -> None:
     request = json.load(sys.stdin)
     if request["device"] != "cpu":
         install()
-    spied: dict[str, Any] = {"attentions": [], "configs": [], "masks": [], "events": [], "devices": []}
+    spied: dict[str, Any] = {"attentions": [], "configs": [], "masks": [], "events": [], "devices": [], "timed": []}
     taken = measure.step
 
     def step(model: Any, batch: Any, *rest: Any) -> Any:
@@ -91,7 +91,15 @@ def main(folder: str) -> None:
         spied["events"].append("hooks")
         return counted(model, batch)
 
-    measure.step, measure.saved_bytes = step, saved_bytes
+    timed = measure.timed_step
+
+    def timed_step(model: Any, batch: Any) -> float:
+        taken = timed(model, batch)
+        weight = model.decoder.layers[0].self_attention.linear_proj.weight.data_ptr()
+        spied["timed"].append([model.config.recompute_granularity, len(model.decoder.layers), taken, weight])
+        return taken
+
+    measure.step, measure.saved_bytes, measure.timed_step = step, saved_bytes, timed_step
     rows: list[Any] = []
     stages: list[str] = []
     result = child._run(request, stages.append, rows.append, spied["devices"].append)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from recompute_lint.smoke import cli, run, sizes, smoke
+from recompute_lint.smoke import bench, cli, run, sizes, smoke
 from recompute_lint.smoke.request import GIB, SmokeOptions
 
 from .conftest import DENSE, MLA, MOE, _needs, full, selective, site
@@ -72,7 +72,7 @@ def test_without_transformer_engine_a_bench_times_torch_attention_and_says_so(on
     assert "scaled_dot_product_attention" in line
     (row,) = found["rows"]
     assert row.get("reason") is None
-    assert len(row["times"]) == 2
+    assert {name: len(times) for name, times in found["result"]["times"]["recipe"].items()} == {"step": 2, "layer": 2}
 
 
 def test_without_transformer_engine_smoke_runs_the_attention_that_megatron_core_has(on_gpu):
@@ -137,6 +137,86 @@ def test_nothing_is_compiled_while_hooks_are_attached(on_gpu):
     events = on_gpu({**DENSE, **selective("mlp")}, job="bench")["events"]
     assert events.count("hooks") == 2
     assert all(events[number - 1] == "step" for number, event in enumerate(events) if event == "hooks")
+
+
+def test_variants_are_timed_in_turn_over_the_same_weights(on_gpu):
+    planned = sizes.plan(site({**DENSE, **full()}), SmokeOptions()).settings
+    none = {**sizes.without_recompute(planned), "num_layers": 1}
+    variants = [{"name": "none", "settings": none}, {"name": "mlp", "settings": {**none, **selective("mlp")}}]
+    found = on_gpu({**DENSE, **full()}, job="bench", variants=variants, repeats=2)
+    assert [row.get("reason") for row in found["rows"]] == [None, None]
+    # After the warm-up each round has a step of one layer and one of two, of each variant before the next round.
+    rounds = found["timed"][-8:]
+    assert [step[:2] for step in rounds] == [[None, 1], [None, 2], ["selective", 1], ["selective", 2]] * 2
+    assert len({weight for *_, weight in found["timed"]}) == 1
+    taken = [seconds for _, _, seconds, _ in rounds]
+    times = found["result"]["times"]["mlp"]
+    assert times == {"step": [taken[2], taken[6]], "layer": [taken[3] - taken[2], taken[7] - taken[6]]}
+
+
+def test_a_variant_that_ends_its_child_is_left_out_and_the_others_are_timed_together(monkeypatch):
+    """Variants are timed in turn, so those that were measured before it are measured again."""
+    asked = []
+    row = {"saved": 5, "allocated": 6, "peak": 7, "flops": 8, "layer_flops": 4}
+
+    def run_child(request, **limits):
+        names = [variant["name"] for variant in request["variants"]]
+        asked.append(names)
+        if "full" in names:
+            return run.Outcome(None, "out-of-memory", "it is full", None, None, 0.0, 0, [row] * names.index("full"))
+        times = {name: {"step": [0.02, 0.04], "layer": [0.01, 0.01]} for name in names}
+        times["none"] = {"reason": "RuntimeError: no kernel"}
+        return run.Outcome({"times": times}, None, None, None, None, 0.0, 0, [row] * len(names))
+
+    monkeypatch.setattr(run, "run_child", run_child)
+    planned = sizes.plan(site({**DENSE, **full()}), SmokeOptions())
+    rows = bench._measure(planned, {"timed": True}, {}, lambda stage: None)
+    assert asked[1] == [name for name in asked[0] if name not in ("full", "recipe: full, uniform, 1")] + asked[0][-1:]
+    by_name = {each.variant: each for each in rows}
+    assert by_name["full"].reason == "out-of-memory: it is full"
+    assert (by_name["none"].saved, by_name["none"].seconds, by_name["none"].reason) == (
+        5,
+        None,
+        "RuntimeError: no kernel",
+    )
+    mlp = by_name["selective: mlp"]
+    assert (mlp.seconds, mlp.layer_seconds, mlp.allocated) == (pytest.approx(0.03), 0.01, 6)
+    assert mlp.tokens_per_second == pytest.approx(planned.run["seq_length"] * planned.run["micro_batch_size"] / 0.03)
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_open", "expected"),
+    [
+        pytest.param({}, True, (True, "bf16", 8192, None), id="open: bf16, as frameworks train a checkpoint"),
+        pytest.param({"params_dtype": "fp32"}, True, (None, "fp32", 8192, None), id="a precision that is said"),
+        pytest.param({}, False, (None, None, 8192, None), id="closed: Megatron-LM's own default"),
+        pytest.param({"context_parallel_size": 8}, False, (None, None, 1024, None), id="a rank's part of a sequence"),
+        pytest.param(
+            {"num_moe_experts": 64, "moe_router_topk": 6, "expert_model_parallel_size": 8},
+            False, (None, None, 8192, 8), id="an expert-parallel rank's experts",
+        ),
+        pytest.param(
+            {"num_moe_experts": 64, "moe_router_topk": 6, "expert_model_parallel_size": 32},
+            False, (None, None, 8192, 6), id="as many as a token goes to",
+        ),
+        pytest.param(
+            {"num_moe_experts": 256, "moe_router_topk": 8, "moe_router_num_groups": 8, "moe_router_group_topk": 4,
+             "expert_model_parallel_size": 64},
+            False, (None, None, 8192, 16), id="and enough in each group of the router's",
+        ),
+    ],
+)  # fmt: skip
+def test_a_bench_on_a_gpu_has_what_one_rank_of_the_recipe_has(settings, is_open, expected):
+    where = site({**DENSE, "seq_length": 8192, **settings, **full()}, is_open=is_open)
+    options = SmokeOptions()
+    planned = bench._with_bench_sizes(sizes.plan(where, options), options, True)
+    if is_open:
+        bench._in_half_precision(planned)
+    names = ("bf16", "params_dtype")
+    found = (*map(planned.settings.get, names), planned.run["seq_length"], planned.settings.get("num_moe_experts"))
+    assert found == expected
+    changed = [line for line in planned.reduced if "parallel rank's" in line]
+    assert len(changed) == (expected[2] != 8192) + (expected[3] is not None)
 
 
 #: Transformer Engine and Apex of a machine with a GPU: their import is a mistake on "cpu".
@@ -232,9 +312,9 @@ def test_steps_are_timed_when_they_have_stopped_getting_faster(monkeypatch, take
     from recompute_lint.smoke import measure
 
     rest = iter(taken)
-    monkeypatch.setattr(measure, "_timed_step", lambda model, batch: next(rest))
-    assert measure.step_times(None, {}, 2, 2) == measured
-    assert not list(rest)
+    monkeypatch.setattr(measure, "timed_step", lambda model, batch: next(rest))
+    measure.warm_up(None, {}, 2)
+    assert list(rest) == measured
 
 
 @pytest.mark.parametrize("model", [DENSE, MOE, MLA], ids=["dense", "moe", "mla"])
@@ -304,6 +384,29 @@ def test_two_ranks_share_the_experts(options, tmp_path):
     assert found["settings"]["expert_model_parallel_size"] == 2
 
 
+def test_two_ranks_bench_one_model(options, tmp_path):
+    """Every rank starts the same two children, which meet at ``torchrun``'s store one after the other."""
+    settings = {**DENSE, **selective("mlp"), "tensor_model_parallel_size": 2, "sequence_parallel": True}
+    driver = tmp_path / "driver.py"
+    driver.write_text(
+        "from recompute_lint.smoke import cli\n"
+        "from recompute_lint.smoke.request import SmokeOptions, SmokeSite\n"
+        f"options = SmokeOptions(device='cpu', timeout=120.0, memory_limit={4 * GIB}, output_format='json', "
+        "predict=False, sizes={'seq_length': 32})\n"
+        f"raise SystemExit(cli.main_bench([SmokeSite('recipe.yaml:1', {settings!r})], options))\n"
+    )
+    options()
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(driver)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), "OMP_NUM_THREADS": "1"},
+        capture_output=True, text=True, timeout=180, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    assert found["settings"]["tensor_model_parallel_size"] == 2
+    assert all(row["saved"] for row in found["rows"]), found["rows"]
+
+
 RECIPE = """\
 num_layers: 4
 hidden_size: 128
@@ -357,7 +460,7 @@ def test_the_script_fills_the_tables(options, tmp_path):
     # Bytes of full are those of its input, on whatever device they are counted.
     (full_row,) = [row for row in rows if row[2] == "full"]
     assert full_row[3:6] == ["0.03 MiB", "0.03 MiB", "1.000"]
-    assert all(row[7].endswith(" ms") for row in rows)
+    assert all(row[7].endswith(" ms") and row[8].endswith(" ms") for row in rows)
     assert "- dense, smoke: pass" in table
     assert "scaled_dot_product_attention" in table
     assert (tmp_path / "out" / "calibration.md").read_text().count("| dense |") == len(rows)

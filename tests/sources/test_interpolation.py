@@ -118,3 +118,21 @@ def test_a_document_has_the_values_that_omegaconf_gives(text):
     assert found
     for path, reference in found:
         assert (path, resolve(root, path, reference)) == (path, taken(config, path))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("${oc.env:X,full}", "full"),
+        ("${oc.env:X, 'full'}", "full"),
+        ("${oc.env:X,${a.c.0}}", "x"),
+        ("a ${oc.env:X,full}", "a full"),
+        ("${oc.env:X}", UNKNOWN),
+        ("${oc.env:X,1}", UNKNOWN),
+        ("${oc.env:X,null}", UNKNOWN),
+        ("${oc.decode:${oc.env:X,full}}", UNKNOWN),
+    ],
+)
+def test_the_environment_leaves_the_default(text: str, value: object) -> None:
+    """A number becomes text, unless ``oc.decode`` makes one of it again: what stands there decides it."""
+    assert resolved(text) == value

@@ -53,6 +53,42 @@ MISTAKES = {
     "arguments": ('a = MegatronSftArguments(recompute_granularity="ful")', [(1, 49, "RCL101")]),
     "defaults": ('p.set_defaults(recompute_method="unifrom")', [(1, 34, "RCL102")]),
     "parsed arguments": ('args.recompute_granularity = "ful"', [(1, 31, "RCL101")]),
+    "a field of a data class": ('@dataclass\nclass C:\n    recompute_granularity: str = "ful"', [(3, 35, "RCL101")]),
+    "a field with arguments": (
+        '@dataclass(frozen=True)\nclass C:\n    recompute_modules: list = Field(["mlpp"])',
+        [(3, 39, "RCL106")],
+    ),
+    "a parameter's default": ('def f(a, *, recompute_method="unifrom"): pass', [(1, 31, "RCL102")]),
+    "an option's default": ('def f(recompute_method: str = typer.Option("unifrom")): pass', [(1, 45, "RCL102")]),
+    "a flag's default": ('p.add_argument("--recompute-granularity", default="ful")', [(1, 52, "RCL101")]),
+    "a flag's default by another spelling": (
+        '@click.option("-r", "--recompute_granularity", default="ful")\ndef f(): pass',
+        [(1, 57, "RCL101")],
+    ),
+    "one of two": ('c.recompute_granularity = "full" if deep else "ful"', [(1, 48, "RCL101")]),
+    "where there is nothing": ('c.recompute_granularity = given or "ful"', [(1, 1, "RCL302"), (1, 37, "RCL101")]),
+    "what the environment leaves": (
+        'def f(c):\n    c.recompute_method = os.environ.get("M", "unifrom")\n    c.finalize()',
+        [(2, 47, "RCL102")],
+    ),
+    "a set": ('c.recompute_modules = {"mlp", "moee"}', [(1, 32, "RCL106")]),
+    "two lists": ('c.recompute_modules = ["mlp"] + ["moee"]', [(1, 35, "RCL106")]),
+    "behind others": ('c.recompute_modules = [*more, "moee"]\nc.finalize()', [(1, 32, "RCL106")]),
+    "split": ('c.recompute_modules = "mlp,moee".split(",")', [(1, 23, "RCL106")]),
+    "closed, of a module": (
+        f"from megatron.core.transformer import transformer_config as t\n"
+        f't.TransformerConfig({SIZES}recompute_granularity="full", recompute_method="block")',
+        [(2, 97, "RCL104")],
+    ),
+    "closed, in full": (
+        f"import megatron.core.transformer\nmegatron.core.transformer.TransformerConfig(\n"
+        f'    {SIZES}recompute_granularity="full", recompute_method="block")',
+        [(3, 81, "RCL104")],
+    ),
+    "closed, by another name": (
+        f'{CORE[:-1]} as T\nT({SIZES}recompute_granularity="full", recompute_method="block")',
+        [(2, 79, "RCL104")],
+    ),
     "a key alone": ('cfg.model.recompute_modults = ["mlp"]', [(1, 1, "RCL206")]),
     "a key alone, null": ("cfg.model.recompute_metod = None", [(1, 1, "RCL206")]),
     "a keyword alone": ('f(recompute_granularty="full")', [(1, 3, "RCL206")]),
@@ -113,6 +149,15 @@ FINE = {
         'c.recompute_granularity = "full"\nc.recompute_modules = ["mlp"]\nif a:\n    c.recompute_modules = None\n'
         "c.recompute_num_layers = 1"
     ),
+    "a word of its own for a flag": 'p.add_argument("--recompute-granularity", default="none")',
+    "another flag": 'p.add_argument("--activation", default="ful")',
+    "one of its own words": 'c.recompute_granularity = "none" if x else None',
+    "another library's class": (
+        f"from other.transformer import TransformerConfig\nTransformerConfig({SIZES}recompute_granularity='full')"
+    ),
+    "split at what is unknown": 'c.recompute_modules = "mlp,moee".split(x)\nc.finalize()',
+    "numbers": "c.recompute_num_layers = 1 if x else 2",
+    "a parameter that is null": "def f(recompute_method=None): pass",
     "a job without a base": 'class J:\n    recompute_granularity = "ful"',
     "a tuple of targets": 'c.recompute_granularity, c.recompute_method = "full", "block"',
 }

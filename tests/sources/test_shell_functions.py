@@ -49,7 +49,16 @@ def granularities(script: str) -> list[Any]:
         (f': "${{G:=a}}"\n{RUN}', ["a"]),
         (f'G=b\n: "${{G:=a}}"\n{RUN}', ["b"]),
         (f"for word in a; do G=$word; done\n{RUN}", ["a"]),
-        (f"for word in a b; do G=$word; done\n{RUN}", [UNKNOWN]),
+        (f"for word in a b; do G=$word; {RUN}done\n", ["a", "b", UNKNOWN]),
+        (f"for G in a b; do {RUN}done\n", ["a", "b", UNKNOWN]),
+        (f"for G in a $X; do {RUN}done\n", [UNKNOWN]),
+        (f"for G in {' a' * 30}; do {RUN}done\n", [UNKNOWN]),
+        (f"G=a\nunset X G\n{RUN}", [UNKNOWN]),
+        (f"G=${{1:-a}}\n{RUN}", ["a"]),
+        (f"f() {{ G=${{1:-a}}; {RUN}}}\nf b\n", ["b"]),
+        (f"X=1\nG=${{X:+a}}\n{RUN}", ["a"]),
+        (f"G=${{X:+a}}\n{RUN}", [UNKNOWN]),
+        (f"X=$(x)\nG=${{X:+a}}\n{RUN}", [UNKNOWN]),
     ],
 )
 def test_what_a_variable_holds(script: str, found: list[Any]) -> None:

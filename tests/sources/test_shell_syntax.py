@@ -43,6 +43,8 @@ def part_shown(part: Part) -> str:
     if isinstance(part, Piece):
         return "?" if part.text is None else part.text.replace("$", "\\$")
     name = called(part.name) + ("[]" if part.array else "")
+    if part.instead is not None:
+        name = f"{{{name}:+{''.join(map(part_shown, part.instead))}}}"
     if part.default is not None:
         name = f"{{{name}:-{''.join(map(part_shown, part.default))}}}"
     return f'"${name}"' if part.quoted else f"${name}"
@@ -71,8 +73,9 @@ BECOMES = [
     ("a ${X-b} ${X:=c} ${X=d}", ["X = c", "X = d", "a|${X:-b}|${X:-c}|${X:-d}"]),
     ('a ${X:-"b c"} ${X:-${Y}}', ["a|${X:-b c}|${X:-$Y}"]),
     ("a ${X:?b}", ["a|$X"]),
-    ("a ${X:+b} ${X%b} ${#X} ${!X}", ["a|$|$|$|$"]),
-    ("a ${1} ${12} ${1:-b}", ["a|$1|$12|$1"]),
+    ("a ${X:+b} ${X+b $Y}", ["a|${X:+b}|${X:+b $Y}"]),
+    ("a ${X[@]:+b} ${X%b} ${#X} ${!X}", ["a|$[]|$|$|$"]),
+    ("a ${1} ${12} ${1:-b}", ["a|$1|$12|${1:-b}"]),
     ("a $1 $12 $# $? $@ $*", ["a|$1|$12|$|$|$[]|$[]"]),
     ('a "$@"', ['a|"$[]"']),
     ('a $ "$" $%', ["a|\\$|\\$|\\$%"]),
@@ -120,11 +123,11 @@ BECOMES = [
     ("if a; then if b; then c; else d; fi; fi", ["a [0.0]", "b [0.0 1.0]", "c [0.0 1.0]", "d [0.0 1.1]"]),
     ("case $X in a) b ;; c|d) e ;; *) f ;; esac; g", ["b [0.0]", "e [0.1]", "f [0.2]", "g"]),
     ("case $X in\n(a)\nb\n;;\nc) d\nesac", ["b [0.0]", "d [0.1]"]),
-    ("for X in a b; do c $X; done", ["X = ?", "c|$X"]),
+    ("for X in a b; do c $X; done", ["X = a [0.0]", "X = b [0.1]", "c|$X"]),
     ("for ((i=0; i<1; i++)); do a; done", ["i", "i++", "a"]),
     ("while a; do b; done", ["a", "b"]),
     ("until a; do b; done", ["a", "b"]),
-    ("select X in a b; do c; done", ["X = ?", "c"]),
+    ("select X in a b; do c; done", ["X = a [0.0]", "X = b [0.1]", "c"]),
     ("f() { a; }\nb", ["a in f", "b"]),
     ("f () {\n a\n}\nb", ["a in f", "b"]),
     ("f()(a)\nb", ["a in f", "b"]),
@@ -257,7 +260,7 @@ def test_a_word_stands_between_blanks_and_only_quotes_stand_between_its_parts(sc
         ("  a b # c\nd  \n", ["a b # c", "d  "]),
         ("X=a Y='b c' d e; f\n", ["X=a", "Y='b c'", "X=a Y='b c' d e", "f"]),
         ("X=(a\n b) c\n", ["X=(a\n b)", "X=(a\n b) c"]),
-        ("for X in a b; do c; done\n", ["X", "c"]),
+        ("for X in a b; do c; done\n", ["X", "X", "c"]),
         ("read X Y\n", ["read X Y", "read X Y", "read X Y"]),
         ("a $(b c) d\n", ["b c", "a $(b c) d"]),
     ],
@@ -274,7 +277,7 @@ def test_an_event_stands_where_the_script_has_it(script: str, texts: list[str]) 
         ("a $(b c)d", ["$(b c)"]),
         ("a $((1+2)) b", ["$((1+2))"]),
         ("a {b,c} d", ["{b,c}"]),
-        ("for X in a c; do b; done", ["X"]),
+        ("for X in $(a); do b; done", ["X"]),
     ],
 )
 def test_what_only_a_run_can_tell_stands_where_the_script_has_it(script: str, texts: list[str]) -> None:

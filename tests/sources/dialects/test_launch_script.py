@@ -491,3 +491,35 @@ INSIDE = "++actor_rollout_ref.actor.megatron.override_transformer_config"
 def test_verls_switch_for_other_engines_is_no_ones_in_megatron(lint, words: str, found: list[str]) -> None:
     script = f"python3 -m verl.trainer.main_ppo {words}\n"
     assert [code for *_, code in lint({"a.sh": script}, mcore="0.16.1")] == found
+
+
+@pytest.mark.parametrize(
+    ("flags", "at", "code"),
+    [
+        ("--recompute_modules mla_up_proj", "", ""),
+        ("--recompute_granularity full", "", ""),
+        ("--recompute_granularity selective --recompute_modules moe,mla_up_proj", "", ""),
+        ('--recompute_granularity selective --recompute_modules "${MODULES:-moe,mla_up_proj}"', "", ""),
+        ("--recompute_granularity selective --recompute_modules moe,moee", "moee", "RCL106"),
+        ("--recompute_granularity fulll", "fulll", "RCL101"),
+    ],
+)
+def test_a_program_with_a_parser_of_its_own(lint, flags: str, at: str, code: str) -> None:
+    """Its flags have underscores; what it has for those that are absent, and how it takes lists, is unknown."""
+    text = f"python experiment.py {flags}\n"
+    expected = [("run.sh", 1, text.index(at) + 1, code)] if at else []
+    assert lint({"run.sh": text}, mcore="0.16.1") == expected
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "for G in full fulll; do\n  python train.py --recompute-granularity $G {}\ndone\n",
+        "G=fulll\npython train.py ${{G:+--recompute-granularity $G}} {}\n",
+        "G=${{1:-fulll}}\npython train.py --recompute-granularity $G {}\n",
+    ],
+)
+def test_values_of_loops_and_expansions(lint, script: str) -> None:
+    text = script.format("--recompute-method uniform --recompute-num-layers 1")
+    assert [(line, code) for _, line, _, code in lint({"run.sh": text})] == [(1, "RCL101")]
+    assert lint({"run.sh": text.replace("fulll", "full")}) == []

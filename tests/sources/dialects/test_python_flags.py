@@ -23,6 +23,7 @@ import pytest
             "RCL106",
         ),
         ('args = ["--tp 1 --recompute-granularity fulll", "--x 1"]\n', 1, "fulll", "RCL101"),
+        ('args = ["t.py", "--recompute-granularity fulll", "--recompute-num-layers 1"]\n', 1, "fulll", "RCL101"),
         ('args = [f"--tp {tp} --recompute-granularity fulll --x 1", more]\n', 1, "fulll", "RCL101"),
         ('args += ["--recompute-granularity=selective", "--recompute-method=block"]\n', 1, "block", "RCL111"),
         ('args = "--recompute-granularity full --recompute-num-layers 1"\n', 1, "full", "RCL103"),
@@ -54,6 +55,8 @@ def test_mistakes(lint, text: str, line: int, at: str, code: str) -> None:
         'def f(more):\n    return ["python", "t.py", "--recompute-granularity", "full", *more]\n',
         'x = ["--recompute-granularity", ..., None, True]\n',
         'message = "model.recompute_granularity=fulll"\n',
+        'def test_cli():\n    args = parse(["--recompute-granularity", "selective", "--recompute-num-layers", "8"])\n'
+        "    assert args.recompute_num_layers == 8\n",
         'args = ["--recompute-granularity", granularity, "--recompute-method", method]\n',
         '"""--recompute-granularity fulll"""\n',
         'raise ValueError("--recompute-granularity fulll")\n',

@@ -331,3 +331,19 @@ def test_nemo_rl_looks_for_override_at_the_top_only(lint):
     assert lint({"a.yaml": f"{nested}    enabled: false\n", "base.yaml": base}, mcore="0.16.1") == []
     top = "policy:\n  _override_: true\n  megatron_cfg:\n    activation_checkpointing: true\n"
     assert lint({"a.yaml": top}, mcore="0.16.1") == []
+
+
+def test_a_configuration_that_megatron_bridge_has_saved(lint) -> None:
+    """``run_config.yaml`` names the class of each part; those of others, such as NeMo Automodel, are left alone."""
+    text = (
+        "model:\n  _target_: {}\n  recompute_granularity: selective\n  recompute_modules: [moee]\nx:\n  _target_: x.Y\n"
+    )
+    target = "megatron.bridge.models.gpt_provider.GPTModelProvider"
+    assert lint({"a.yaml": text.format(target)}, mcore="0.16.1") == [("a.yaml", 4, 23, "RCL106")]
+    assert lint({"a.yaml": text.format("nemo_automodel.Model")}, mcore="0.16.1") == []
+
+
+def test_ms_swift_takes_json(lint) -> None:
+    text = '{"model": "x", "tuner_type": "full",\n "recompute_granularity": "selective",\n "recompute_method": "block"}'
+    assert lint({"a.json": text}, mcore="0.16.1") == [("a.json", 3, 22, "RCL111")]
+    assert lint({"a.json": text.replace("recompute_method", "lr_decay_style")}, mcore="0.16.1") == []

@@ -1,0 +1,47 @@
+"""Sizes that nothing can stand in for, and where each framework usually has them. Imports no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_OF_THE_MODEL = ("num_layers", "hidden_size", "num_attention_heads", "vocab_size")
+
+#: Where the tokens of a micro-batch stand that training sees.
+_SEQUENCE = {
+    "nemo-rl": "policy.max_total_sequence_length",
+    "ms-swift": "max_length",
+    "verl": "data.max_prompt_length + data.max_response_length, or ppo_max_token_len_per_gpu where it packs",
+    "roll": "prompt_length + response_length",
+    "skyrl": "trainer.max_prompt_length + generator.sampling_params.max_generate_length",
+    "areal": "actor.mb_spec.max_tokens_per_mb",
+    "rlinf": "runner.seq_length",
+    "megatron-bridge": "cfg.model.seq_length or cfg.dataset.seq_length",
+    "primus": "seq_length",
+}
+_OTHERWISE = "--seq-length in Megatron-LM, --max-tokens-per-gpu in slime"
+
+#: Frameworks that have the parallel sizes beside the mapping of a site, and where.
+_PARALLEL = {
+    "verl": "actor_rollout_ref.actor.megatron",
+    "skyrl": "trainer.policy.megatron_config",
+    "areal": "allocation_mode",
+}
+_PARALLEL_SIZES = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
+
+
+def missing(dialect: str, values: Mapping[str, Any]) -> dict[str, str]:
+    """The sizes that ``values`` lack, each with where it usually stands.
+
+    Parallel sizes are among them where the framework has them elsewhere and none is known: a model of many GPUs that is
+    predicted on one fits nowhere. One that is known stands for the others, which are 1 then.
+    """
+    found = {name: "the model's config.json has it (--model)" for name in _OF_THE_MODEL if values.get(name) is None}
+    if "padded_vocab_size" in values:
+        found.pop("vocab_size", None)
+    if values.get("seq_length") is None:
+        found["seq_length"] = _SEQUENCE.get(dialect, _OTHERWISE)
+    names = (*_PARALLEL_SIZES, *(["expert_model_parallel_size"] if values.get("num_moe_experts") else []))
+    if dialect in _PARALLEL and all(values.get(name) is None for name in names):
+        found.update(dict.fromkeys(names, f"{_PARALLEL[dialect]} has it"))
+    return found

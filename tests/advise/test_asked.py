@@ -1,0 +1,121 @@
+"""What has to be said of a recipe before it can be predicted, and which of its sites are."""
+
+import pytest
+
+from recompute_lint.hooks.cli import main
+from recompute_lint.hooks.memory import trains
+from recompute_lint.smoke.advise import asked, command
+from recompute_lint.smoke.advise.estimate import CannotMeasure
+from recompute_lint.smoke.advise.predict import AdviseOptions, AdviseSite, complete
+from recompute_lint.sources.errors import UsageError
+
+from .conftest import LLAMA, MIXED
+from .test_report import MLP, NONE, prediction
+
+WHOLE = {name: value for name, value in LLAMA.items() if not name.startswith("no_")}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "where"),
+    [
+        ("nemo-rl", "policy.max_total_sequence_length"),
+        ("roll", "prompt_length + response_length"),
+        ("launch-script", "--seq-length in Megatron-LM, --max-tokens-per-gpu in slime"),
+    ],
+)
+def test_the_sequence_is_asked_for_where_the_framework_has_it(dialect, where):
+    values = {name: value for name, value in LLAMA.items() if name not in ("seq_length", "vocab_size")}
+    assert asked.missing(dialect, values) == {
+        "vocab_size": "the model's config.json has it (--model)",
+        "seq_length": where,
+    }
+
+
+@pytest.mark.parametrize(
+    ("dialect", "values", "expected"),
+    [
+        ("verl", LLAMA, ["tensor", "pipeline", "context"]),
+        ("verl", {**MIXED, "num_moe_experts": 8}, ["tensor", "pipeline", "context", "expert"]),
+        ("verl", {**LLAMA, "pipeline_model_parallel_size": 2}, []),
+        ("nemo-rl", LLAMA, []),
+    ],
+)
+def test_parallel_sizes_are_asked_for_where_a_site_cannot_have_them(dialect, values, expected):
+    found = asked.missing(dialect, values)
+    ending = {"context": "_parallel_size"}
+    assert list(found) == [kind + ending.get(kind, "_model_parallel_size") for kind in expected]
+
+
+def test_an_error_of_one_site_does_not_hide_the_others(monkeypatch, capsys):
+    """Places that lack the same are named once."""
+
+    def predict(site, options):
+        if site.label == "refused:1":
+            raise CannotMeasure("ValueError: no")
+        if site.label != "recipe.yaml:1":
+            raise UsageError(f"{site.label}: what is not known must be said: seq_length")
+        return prediction(MLP, NONE)
+
+    monkeypatch.setattr(command, "predict", predict)
+    labels = ("a:1", "recipe.yaml:1", "b:2", "refused:1")
+    sites = [(AdviseSite(label, {}), None) for label in labels]
+    options = {"output_format": "json", "chart": None, "show_diff": False}
+    assert command.main(sites, AdviseOptions(), **options) == 2
+    out, err = capsys.readouterr()
+    assert '"label": "recipe.yaml:1"' in out
+    assert err.splitlines() == [
+        "recompute-lint advise: a:1 (and 1 more): what is not known must be said: seq_length",
+        "recompute-lint advise: refused:1: Megatron-Core cannot build the model: ValueError: no",
+    ]
+
+
+@pytest.mark.parametrize(("gpu", "said"), [("h100", False), ("a100", True), ("b200", True)])
+def test_attention_that_may_not_be_fused_is_said(gpu, said):
+    _, notes = complete(AdviseSite("a:1", {**WHOLE, "deterministic_mode": True}), AdviseOptions(gpu=gpu))
+    assert any("keeps its scores" in note for note in notes) is said
+
+
+ROLL = """\
+actor_train:
+  strategy_args:
+    strategy_name: megatron_train
+    strategy_config:
+      recompute_granularity: full
+reference:
+  strategy_args:
+    strategy_name: megatron_infer
+    strategy_config:
+      tensor_model_parallel_size: 1
+      recompute_granularity: full
+"""
+
+
+def test_a_model_that_is_not_trained_is_left_out(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "roll.yaml").write_text(ROLL)
+    assert main(["advise", "roll.yaml", "--isolated"]) == 2
+    first, second, *_ = capsys.readouterr().err.splitlines()
+    assert first == (
+        "recompute-lint advise: roll.yaml:10 reference.strategy_args.strategy_config is left out: it is not trained"
+    )
+    assert second.startswith(
+        "recompute-lint advise: roll.yaml:5 actor_train.strategy_args.strategy_config: what is not"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("actor_rollout_ref.actor.megatron.override_transformer_config", True),
+        ("actor_rollout_ref.ref.megatron.override_transformer_config", False),
+        ("policy.megatron_cfg", True),
+        ("teacher.megatron_cfg", False),
+        ("", True),
+    ],
+)
+def test_roles(path, expected):
+    class Site:
+        pass
+
+    Site.path = path
+    assert trains(Site) is expected
