@@ -73,11 +73,11 @@ class Sign:
 @pytest.fixture
 def known(tmp_path) -> LineTests:
     known = LineTests(tmp_path / "map.json")
+    known.seconds.update({"t/a.py::slow": 2.0, "t/a.py::quick": 0.1, "t/b.py::other": 0.5})
     known.add(
         "a.py", PLACED, {1: [""], 6: ["t/a.py::slow", "t/a.py::quick"], 7: ["t/a.py::slow"], 8: ["t/a.py::quick"]}
     )
-    known.add("a.py", PLACED, {11: ["t/b.py::other"]})
-    known.seconds.update({"t/a.py::slow": 2.0, "t/a.py::quick": 0.1, "t/b.py::other": 0.5})
+    known.add("a.py", PLACED, {8: ["t/a.py::fails"], 11: ["t/b.py::other"]})
     return known
 
 
@@ -94,8 +94,8 @@ def test_the_tests_of_a_line_outside_functions_are_those_of_the_file(known):
 
 def test_one_case_of_each_test_comes_before_the_second_of_any(known):
     for name, seconds in {"t/a.py::cases[a]": 0.1, "t/a.py::cases[b]": 0.2, "t/b.py::other": 0.5}.items():
-        known.add("c.py", PLACED, {6: [name]})
         known.seconds[name] = seconds
+        known.add("c.py", PLACED, {6: [name]})
     assert known.of("c.py", PLACED, 6, 6)[0] == ["t/a.py::cases[a]", "t/b.py::other", "t/a.py::cases[b]"]
 
 

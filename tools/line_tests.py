@@ -124,7 +124,7 @@ class LineTests:
         found: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
         for line, names in contexts.items():
             place = place_of(line, places)
-            for name in filter(None, names):
+            for name in filter(self.seconds.__contains__, names):
                 if name not in numbers:
                     numbers[name] = len(self._names)
                     self._names.append(name)
@@ -145,8 +145,10 @@ class LineTests:
 def measure(path: Path, copy: Path, environment: dict[str, str], folders: tuple[str, ...], tests: list[str]) -> None:
     """Run tests under coverage in a copy of the tree, and put what they execute in the place of what was known of them.
 
+    A test that fails without a mutant tells nothing of one, and is left out.
+
     Raises:
-        SystemExit: a test fails, so that there is nothing to be said of mutants.
+        SystemExit: the tests could not be run to their end.
     """
     from coverage import CoverageData
 
@@ -155,8 +157,8 @@ def measure(path: Path, copy: Path, environment: dict[str, str], folders: tuple[
         config.write_text(f"[run]\ndata_file = {data}\nsource = {','.join(folders)}\n")
         command = [sys.executable, "-m", "coverage", "run", f"--rcfile={config}", "-m", "pytest", "-q", *tests]
         command += ["-p", "tools.line_tests", "-p", "no:cacheprovider"]
-        if subprocess.run(command, cwd=copy, check=False, env={**environment, _SECONDS: str(seconds)}).returncode:
-            raise SystemExit("the tests fail without a mutant")
+        if subprocess.run(command, cwd=copy, check=False, env={**environment, _SECONDS: str(seconds)}).returncode > 1:
+            raise SystemExit("the tests cannot be run")
         measured = CoverageData(str(data))
         measured.read()
         known = LineTests(path)
@@ -172,6 +174,7 @@ def measure(path: Path, copy: Path, environment: dict[str, str], folders: tuple[
 # ---- what runs inside pytest while it is measured
 
 _took: dict[str, float] = {}
+_failed: set[str] = set()
 
 
 def _forget_results() -> None:
@@ -186,6 +189,11 @@ def _forget_results() -> None:
 if _SECONDS in os.environ:
     import coverage
     import pytest
+
+    def pytest_runtest_logreport(report: Any) -> None:
+        """Keep the names of tests that fail."""
+        if report.failed:
+            _failed.add(report.nodeid)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(item: Any) -> Iterator[None]:
@@ -202,5 +210,6 @@ if _SECONDS in os.environ:
             current.switch_context("")
 
     def pytest_sessionfinish() -> None:
-        """Write what each test took."""
-        Path(os.environ[_SECONDS]).write_text(json.dumps(_took), encoding="utf-8")
+        """Write what each test took that does not fail."""
+        passed = {name: seconds for name, seconds in _took.items() if name not in _failed}
+        Path(os.environ[_SECONDS]).write_text(json.dumps(passed), encoding="utf-8")

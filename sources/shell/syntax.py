@@ -495,6 +495,8 @@ class Parser:
                 self.tests = True
             else:
                 self.at += 1
+                if self.nodes and self.nodes[-1] == ("function", -1):  # its body, which ends the function
+                    self.nodes[-1] = ("function", 2 + len(self.subshells))
                 self.subshells.append((len(self.events), self.lists))
                 self.lists = []
             return
@@ -504,6 +506,8 @@ class Parser:
                 self._end_lists(all_of_them=True)
                 begun, self.lists = self.subshells.pop()
                 self._scope(begun)
+                if self.nodes and self.nodes[-1] == ("function", 2 + len(self.subshells)):
+                    self._leave(self.nodes.pop()[0])
             return
         begun, piped = len(self.events), self.piped
         self._command()

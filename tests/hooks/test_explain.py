@@ -36,6 +36,44 @@ def test_a_module_in_the_terminal(command):
     assert re.search(r"https://github.com/NVIDIA/Megatron-LM/blob/core_v0.16.1/megatron/core/\S+experts.py#L\d+\n", out)
 
 
+HEADINGS = ["What is recomputed", "What is kept for the backward pass", "What is freed", "When it helps"]
+HEADINGS += ["When it does not", "What is rejected", "Source"]
+
+
+def test_the_headings_of_a_modules_page(command):
+    out = command("explain", "mlp", "--mcore", "0.16.1").out
+    assert [line for line in out.splitlines()[3:] if line and line[0] != " "] == HEADINGS
+    assert "Source\n    megatron-core 0.16.1:\n    https://github.com/" in out
+    out = command("explain", "mlp", "--mcore", "0.16.1", "--output-format", "markdown").out
+    assert [line[3:] for line in out.splitlines() if line.startswith("## ")] == HEADINGS
+    assert "\n\nA recompute module of megatron-core 0.12.0 and newer.\n\n" in out
+    assert "## Source\n\nMegatron-Core 0.16.1:\n\n* <https://github.com/" in out
+
+
+def test_the_parts_of_a_rules_page(command):
+    silence = [
+        "`# noqa: RCL102` or `# recompute-lint: disable=RCL102` at the end of the line;",
+        "`# recompute-lint: disable-next-line=RCL102` on the line above it;",
+        "`disable=RCL102` on a line of its own at the top, for a file; further down, up to `enable=RCL102`;",
+        '`ignore = ["RCL102"]` in the configuration, for a project.',
+    ]
+    headings = ["What it does", "Why is this bad", "Use instead", "Fix", "Source", "Silence"]
+    headings += ["Example (recipe.yaml)", "Example (recipe.yaml)", "Fine (recipe.yaml)"]
+    out = command("explain", "RCL102").out
+    assert out.startswith(
+        "RCL102 invalid-method (error, fixable, since recompute-lint 0.1.0)\n\nA recompute_method that"
+    )
+    assert [line for line in out.splitlines()[3:] if line and line[0] != " "] == headings
+    assert "\n".join(["Silence", *(f"    {line}" for line in silence)]) in out
+    assert "    recompute_method: unifrom    # <-- reported\n    recompute_num_layers: 1\n" in out
+    assert f"Source\n    megatron-core {store.releases()[-1]} (such checks exist since 0.3.0):\n    https://" in out
+    out = command("explain", "RCL102", "--output-format", "markdown").out
+    assert [line[3:] for line in out.splitlines() if line.startswith("## ")] == headings
+    assert "\n\nSeverity: error, fixable. Since recompute-lint 0.1.0.\n\n" in out
+    assert "## Source\n\nSuch checks exist since megatron-core 0.3.0.\n\n* <https://github.com/" in out
+    assert "\n".join(["## Silence\n", *silence]) in out
+
+
 def test_a_field_says_what_is_rejected(command):
     out = command("explain", "recompute_method", "--mcore", "0.14.0").out
     assert 'RCL102 invalid-method: recompute_method must be "block" or "uniform".' in out

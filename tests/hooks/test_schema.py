@@ -54,7 +54,7 @@ def test_it_needs_no_other_file(name, release):
     for reference in re.findall(r'"\$ref": "([^"]*)"', text):
         assert reference.startswith("#/$defs/") and reference.rpartition("/")[2] in schema["$defs"]
     if name != bundle.CONFIGURATION:
-        assert release in schema["$comment"]
+        assert schema["$comment"] == f"For megatron-core {release}; written by recompute-lint schema {name}."
 
 
 def test_the_command(command):
@@ -94,6 +94,7 @@ def test_modules_are_those_of_the_release_with_what_each_is():
         contract = store.load(release)
         module = bundle.bundle("nemo-rl", contract)["$defs"]["module"]
         assert module["enum"] == contract.modules
+        assert module["description"] == f"A recompute module of megatron-core {release}."
         assert len(set(module["enumDescriptions"])) == len(contract.modules)
     everything = json.dumps(bundle.bundle("roll", store.load("0.12.0")))
     assert "core_attn|" in everything and "shared_experts" not in everything

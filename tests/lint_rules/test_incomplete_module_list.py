@@ -111,3 +111,22 @@ def test_fix_keeps_the_style_of_the_list(command, before, after):
     files = {"a.py": before + ".\n"}
     command("check", "--fix", "--mcore", "0.16.1", "a.py", files=files)
     assert Path("a.py").read_text() == f"# valid recompute_modules: {after}.\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('("core_attn", "moe")', '("core_attn", "moe", {})'),
+        ('("core_attn", "moe",)', '("core_attn", "moe", {},)'),
+        ("{'core_attn', 'moe'}", "{{'core_attn', 'moe', {}}}"),
+        ('[\n    "core_attn",\n    "moe",\n]', '[\n    "core_attn",\n    "moe",\n    {},\n]'),
+        ('[\n    "core_attn",\n    "moe"\n]', '[\n    "core_attn",\n    "moe",\n    {}\n]'),
+    ],
+)
+def test_fix_keeps_the_style_of_a_collection(command, before, after):
+    quote, between = before[before.index("core") - 1], ",\n    " if "\n" in before else ", "
+    rest = [name for name in SEVEN.split(", ") if name not in ("core_attn", "moe")]
+    files = {"a.py": f"ALLOWED_RECOMPUTE_MODULES = {before}\n"}
+    command("check", "--fix", "--unsafe-fixes", "--mcore", "0.16.1", "a.py", files=files)
+    written = between.join(f"{quote}{name}{quote}" for name in rest)
+    assert Path("a.py").read_text() == f"ALLOWED_RECOMPUTE_MODULES = {after.format(written)}\n"

@@ -57,6 +57,14 @@ MISTAKES = {
     "those that are given elsewhere": 'm.recompute_modules = [one for one in config["a"] if one in config["b"]]',
     "in both of what is given": 'm.recompute_modules = list(set(config["a"]) & set(config["b"]))',
     "one case leaves": 'match granularity:\n    case "x":\n        return\nm.recompute_granularity = granularity',
+    "match of another value": (
+        'match method:\n    case "x":\n        raise ValueError\nm.recompute_granularity = granularity'
+    ),
+    "a validator of another value": "validate_modules(method)\nm.recompute_modules = modules",
+    "a validator above": "m.recompute_modules = modules\nvalidate_modules(method)",
+    "left below": "m.recompute_granularity = granularity\nif granularity not in KNOWN:\n    return",
+    "set below a check that ends": ("if granularity in KNOWN:\n    pass\nm.recompute_granularity = granularity"),
+    "asked and then not": ("if not (granularity in KNOWN and force):\n    m.recompute_granularity = granularity"),
     "built here, from arguments": "c = TransformerConfig(num_layers=1)\nc.recompute_method = args.recompute_method",
 }
 
@@ -152,6 +160,24 @@ FINE = {
     "arguments of its own": "self.args.recompute_modules = modules",
     "added to a list of that name": "policy.recompute_modules.append(one)",
     "setattr of something else": 'for key in ("lr", "bf16"):\n    setattr(m, key, config[key])',
+    "right, and something else": 'if force and granularity == "full":\n    m.recompute_granularity = granularity',
+    "left where it is wrong, or otherwise": (
+        "if force or granularity not in KNOWN:\n    return\nm.recompute_granularity = granularity"
+    ),
+    "unless it is wrong, or otherwise": (
+        "if not (granularity not in KNOWN or force):\n    m.recompute_granularity = granularity"
+    ),
+    "named in the test": (
+        "if (wanted := granularity) not in KNOWN:\n    raise ValueError\nm.recompute_granularity = wanted"
+    ),
+    "passed over": (
+        "for wanted in granularity:\n    if wanted not in KNOWN:\n        continue\n"
+        "    m.recompute_granularity = wanted"
+    ),
+    "a case that raises": (
+        'match granularity:\n    case "x":\n        raise ValueError\nm.recompute_granularity = granularity'
+    ),
+    "an alias of an alias": "a = cfg.model\nb = a\nb.recompute_modules = modules\ncfg.finalize()",
     "another attribute": "m.recompute_everything = modules",
 }
 

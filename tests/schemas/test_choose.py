@@ -275,6 +275,7 @@ def test_a_source_tree_in_the_project(tmp_path, folder):
     write(tmp_path, {folder + name: text for name, text in TREE.items()})
     write(tmp_path, {".gitmodules": '[submodule "mlm"]\n\tpath = deps/mlm\n\turl = x\n', ".git/HEAD": ""})
     choice = choose("", str(tmp_path), cache=False)
+    assert choice.reason == (f"the source tree {folder[:-1]}" if folder else "this source tree")
     assert not choice.assumed
     violated = choice.contract.violations({"recompute_granularity": "selective"})
     assert [guard.rule for guard in violated] == ["invalid-granularity"]

@@ -184,6 +184,8 @@ CONDITIONS = [
     "self.recompute_granularity == 'full' and isinstance(Plain.full, Plain)",
     "self.recompute_granularity == 'full' and isinstance(Plain.full, str)",
     "self.recompute_granularity == 'full' and isinstance((self.fp8, self.recompute_granularity), tuple)",
+    "self.recompute_granularity == 'full' and isinstance([self.recompute_granularity], list)",
+    "self.recompute_granularity == 'full' and isinstance([self.recompute_granularity], str)",
     "self.recompute_granularity and self.recompute_granularity.split(',') == ['full']",
     "self.recompute_granularity and 'full' in self.recompute_granularity.split(',')",
     "self.recompute_granularity and set(self.recompute_granularity.split(',')) - {'full'}",

@@ -89,3 +89,46 @@ def test_what_contradicts_itself_is_false():
     assert logic.all_of(logic.one_of("x", [None]), logic.passes("x", "has", "a")) == logic.FALSE
     assert logic.excludes(logic.passes("x", "type", "array"), logic.passes("x", "split-has", "a"))
     assert logic.any_of(logic.truthy("x"), logic.negate(logic.truthy("x"))) == logic.TRUE
+
+
+def several(count: int) -> list[int]:
+    return [logic.truthy(f"x{number}") for number in range(count)]
+
+
+#: By what is said of more: the bound, a small value for it, and what makes so many.
+BOUNDS: dict[str, tuple[str, int, Callable[[int], Any]]] = {
+    "takes more than 3 steps to follow": ("_MOST_STEPS", 3, logic.spend),
+    "compares fields to more than 3 values": (
+        "_MOST_PROPOSITIONS", 3, lambda count: [logic.one_of("x", [value]) for value in range(count)]),
+    "makes conditions of more than 4 terms": (
+        "_MOST_TERMS", 4, lambda count: logic.disjuncts(logic.any_of(*several(count)))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("said", BOUNDS)
+def test_so_much_is_made_and_more_is_too_much(said, monkeypatch):
+    bound, most, make = BOUNDS[said]
+    monkeypatch.setattr(logic, bound, most)
+    logic.reset()
+    make(most)
+    logic.reset()
+    with pytest.raises(logic.TooMuch) as caught:
+        make(most + 1)
+    assert str(caught.value) == said
+    logic.reset()
+
+
+def test_conditions_have_so_many_parts_and_no_more(monkeypatch):
+    logic.reset()
+    several(5)
+    parts = len(logic._tables.nodes)
+    for most in (parts, parts - 1):
+        monkeypatch.setattr(logic, "_MOST_NODES", most)
+        logic.reset()
+        if most == parts:
+            several(5)
+            continue
+        with pytest.raises(logic.TooMuch) as caught:
+            several(5)
+        assert str(caught.value) == f"makes conditions of more than {most} parts"
+    logic.reset()

@@ -37,6 +37,7 @@ def check(lint, name: str, text: str, at: str, code: str = "RCL101") -> None:
         "overrides: ['model.recompute_granularity=fulll', model.x=3]\n",
         f"a: &a\n  run: python t.py {WRONG}\nb: *a\n",
         f"extra_args: {WRONG}\n",
+        "command: [python, m.py, model.recompute_granularity=fulll, model.recompute_method=uniform]\n",
         "spec:\n  template:\n    spec:\n      containers:\n      - command: [python, t.py]\n"
         "        args: ['--recompute-granularity', 'fulll', '--recompute-method', 'block',\n"
         "          '--recompute-num-layers', '1']\n",

@@ -50,6 +50,14 @@ def test_what_is_no_pattern_is_passed_over_as_git_does():
     assert ignore.verdict("/root/a.yaml", False) is True
 
 
+@pytest.mark.parametrize(
+    ("pattern", "ignored"), [("a" * 255, True), ("a" * 256, None), ("*a*aa*", True), ("*a*a*a*", None), ("a***a", True)]
+)
+def test_a_pattern_that_may_take_without_end_is_passed_over(pattern, ignored):
+    assert Ignore("/root", [pattern]).verdict("/root/" + "a" * len(pattern), False) is ignored
+    assert Ignore("/root", [f"x/{pattern}"]).verdict("/root/x/" + "a" * len(pattern), False) is ignored
+
+
 def test_pathspec_stays_out_where_no_pattern_has_the_name(monkeypatch):
     monkeypatch.setitem(sys.modules, "pathspec", None)  # importing it fails
     ignore = Ignore("/root", ["*.py[cod]", "build/", "!/docs/_build/", "__pycache__"])

@@ -165,3 +165,14 @@ def test_what_is_no_python_is_told_with_its_place(code, place):
     with pytest.raises(cst.Unreadable) as caught:
         cst.read(code)
     assert (caught.value.line, caught.value.column) == place
+
+
+def test_a_pattern_has_the_expressions_in_it():
+    (statement,) = cst.read("match a:\n    case B.c | {'d': [1, *e]} if f:\n        g\n").body
+    assert isinstance(statement, ast.Match)
+    (case,) = statement.cases
+    assert isinstance(case.pattern, ast.MatchValue)
+    assert (case.pattern.lineno, case.pattern.col_offset, case.pattern.end_col_offset) == (2, 9, 29)
+    inside = [node.id if isinstance(node, ast.Name) else node.value for node in ast.walk(case.pattern)
+              if isinstance(node, (ast.Name, ast.Constant))]  # fmt: skip
+    assert {"B", "d", 1} <= set(inside)

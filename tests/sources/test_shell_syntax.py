@@ -8,6 +8,7 @@ that it is in. ``X'`` is a variable of a subshell's own, or of a command's.
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
@@ -129,6 +130,10 @@ BECOMES = [
     ("select X in a b; do c; done", ["X = a [0.0]", "X = b [0.1]", "c", "X = ?"]),
     ("f() { a; }\nb", ["a in f", "b"]),
     ("f () {\n a\n}\nb", ["a in f", "b"]),
+    ("f()(a)\nb", ["a in f", "b"]),
+    ("f() ( (a); { b; } )\nc; (d)", ["a in f", "b in f", "c", "d"]),
+    ("(f() ( a )\nb); c", ["a in f", "b", "c"]),
+    ("f()\n{ a; }\nb", ["a in f", "b"]),
     ("function f { a; }\nb", ["a in f", "b"]),
     ("function f() { a; }; b", ["a in f", "b"]),
     ("f() { { a; }; b; }\nc", ["a in f", "b in f", "c"]),
@@ -217,6 +222,36 @@ def test_what_is_known_stands_where_the_script_has_it(script: str) -> None:
                 assert script[part.start : part.end] == part.text
             elif isinstance(part, Variable) and part.end > part.start:
                 assert script[part.start] == "$" and called(part.name).strip("'") in script[part.start : part.end]
+
+
+def flat(word: tuple[Part, ...]) -> list[Part]:
+    """The parts of a word that are in the script, and of what stands for those that are unset."""
+    found: list[Part] = []
+    for part in word:
+        if part.end > part.start:
+            found.append(part)
+        if isinstance(part, Variable) and part.default:
+            found += flat(part.default)
+    return found
+
+
+@pytest.mark.parametrize("script", [script for script, _ in BECOMES])
+def test_a_word_stands_between_blanks_and_only_quotes_stand_between_its_parts(script: str) -> None:
+    """So what only a run can tell has its place too."""
+    for event in parsed(script):
+        for word in filter(None, map(flat, event.words)):
+            for part in word:
+                inside = script[part.start : part.end]
+                assert (
+                    part.text in (None, inside) if isinstance(part, Piece) else called(part.name).strip("'") in inside
+                )
+            own = [part for part in word if not any(other.start < part.start < other.end for other in word)]
+            for part, after in itertools.pairwise(own):
+                assert re.fullmatch(r"""["'\\\n$]*""", script[part.end : after.start])
+            assert re.search(r"""(?:^|[\s;&|(){}<>!=`])["'\\$]*$""", script[: own[0].start])
+            assert re.match(r"""["'\\]*(?:[\s;&|()<>`}]|$)""", script[own[-1].end :])
+            if isinstance(event, Simple):
+                assert event.start <= own[0].start <= own[-1].end <= event.end
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,10 @@ TEST = "MODEL_ARGS:\n  --num-layers: 4\n  --hidden-size: 8\n  --num-attention-he
 AREAL = "experiment_name: x\nactor:\n  backend: megatron:d1\n  gradient_checkpointing: true\n  megatron:\n"
 
 
+def read_sites(name: str, text: str):
+    return Linter(Configurations(MCORE, isolated=True)).sites(name, text.encode())[0]
+
+
 def found(lint, name: str, text: str) -> list[str]:
     return [code for _, code in codes(lint({name: text}, **MCORE))]
 
@@ -152,6 +156,17 @@ def test_megatron_lm_test_recipes(lint, entry: str, expected: list[str]) -> None
 )
 def test_areal(lint, entry: str, expected: list[str]) -> None:
     assert found(lint, "a.yaml", f"{AREAL}    {entry}\n") == expected
+
+
+@pytest.mark.parametrize("word", ["true", "yes", "On", "1", "false", "no", "off", "0", "maybe"])
+def test_areal_takes_words_for_its_switches_and_for_nothing_else(word: str) -> None:
+    on = {"true": True, "yes": True, "On": True, "1": True}.get(word, word if word == "maybe" else False)
+    text = AREAL + f'    distribute_saved_activations: "{word}"\n    recompute_method: "{word}"\n'
+    (site,) = read_sites("a.yaml", text)
+    assert (site.value("distribute_saved_activations"), site.value("recompute_method")) == (on, word)
+    text = AREAL.replace("true", f'"{word}"') + "    recompute_granularity: selective\n"
+    (site,) = read_sites("a.yaml", text)
+    assert site.value("recompute_granularity") == ("selective" if on else None)
 
 
 def test_areal_with_recomputation_off(lint) -> None:
