@@ -19,7 +19,19 @@ from ..model import Finding, Setting, Site, Span
 from ..reader import Document, Reader
 from ..shell import makefile, sourced
 from ..shell.alternatives import alternatives
-from ..shell.flags import BOOLEANS, REMOVED, SWITCHES, Flag, Line, Word, is_recompute, parse_flags, settings_of, text_of
+from ..shell.flags import (
+    BOOLEANS,
+    REMOVED,
+    SWITCHES,
+    Flag,
+    Line,
+    Word,
+    is_recompute,
+    parse_flags,
+    put,
+    settings_of,
+    text_of,
+)
 from ..shell.hidden import Hidden
 from ..shell.overrides import Override, parse
 from ..shell.printed import shows
@@ -347,7 +359,7 @@ def of_overrides(line: Line, overrides: Iterable[Override], anchor: Span, path: 
         if one.sweeps:
             sweeps.append(one)
         for part in one.parts():
-            groups.setdefault(part.path, {})[part.setting.name] = part.setting
+            put(part.setting, groups.setdefault(part.path, {}))
             firsts.setdefault((part.path, part.setting.name), part)
     keys = (f"{prefix}.{name}" for prefix, group in groups.items() for name in group if _is_key(name, line))
     for where, dialect in places(keys).items():

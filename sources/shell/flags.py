@@ -153,6 +153,8 @@ HOLDS_FLAGS = re.compile(
 _NUMBER = re.compile(r"[+-]?\d+(?:_\d+)*$|[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?$")
 #: What is longer is no number that anybody means; Python refuses to read one of thousands of digits.
 _LONGEST_NUMBER = 100
+#: No command that somebody wrote gives a setting more often.
+_LONGEST_CHAIN = 50
 _FLAG = re.compile(r"--([A-Za-z][\w.-]*)(=?)")
 
 
@@ -264,8 +266,19 @@ def _program(shape: str) -> str:
 
 
 def settings_of(flags: Iterable[Flag]) -> dict[str, Setting]:
-    """The settings that flags make, by name; of a flag given twice the last, as argparse has it."""
-    return {flag.name: _setting(flag) for flag in flags}
+    """The settings that flags make, by name; of a flag given twice the last, which replaces those before it."""
+    found: dict[str, Setting] = {}
+    for flag in flags:
+        put(_setting(flag), found)
+    return found
+
+
+def put(setting: Setting, settings: dict[str, Setting]) -> None:
+    """Add a setting that a command gives to those that it gives before, of which it may replace one."""
+    before = settings.get(setting.name)
+    if before is not None and len(before.chain()) < _LONGEST_CHAIN:
+        setting = setting._replace(replaces=before)
+    settings[setting.name] = setting
 
 
 def _setting(flag: Flag) -> Setting:

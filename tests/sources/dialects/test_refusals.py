@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from recompute_lint import lint_paths
 from recompute_lint.hooks.engine import Linter
 from recompute_lint.hooks.options import Configurations
 
-from .test_launch_script import sites
+from .test_launch_script import FULL, sites
 from .test_yaml_dialects import MCORE, codes
 
 SWIFT = "model: m\ntuner_type: lora\n"
@@ -265,3 +268,35 @@ def test_words_without_dashes_are_flags_of_primus_alone() -> None:
 )
 def test_performance_scripts_of_megatron_bridge(lint, flags: str, expected: list[str]) -> None:
     assert found(lint, "a.sh", f"python scripts/performance/setup_experiment.py {flags}\n") == expected
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (f"--recompute-granularity selective {FULL}", []),
+        (f"{FULL} {FULL}", []),  # no parent's value is repeated here
+        (f"--recompute-granularity ful {FULL}", ["RCL101"]),
+        (f"--recompute-method unifrom {FULL}", ["RCL102"]),
+        (f"--recompute-granularity $WORD {FULL}", []),
+    ],
+)
+def test_a_flag_that_is_given_again_is_still_looked_at_by_the_parser(lint, flags: str, expected: list[str]) -> None:
+    assert found(lint, "a.sh", f"{MEGATRON} {flags}\n") == expected
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"{MEGATRON} --recompute-granularity selective {FULL}",
+        "python run_recipe.py model.recompute_granularity=selective model.recompute_granularity=null",
+        f"{MEGATRON} {FULL} {'--recompute-num-layers 1 ' * 40}",
+    ],
+)
+def test_what_a_command_gives_again_is_read(tmp_path: Path, command: str) -> None:
+    script = tmp_path / "a.sh"
+    script.write_text(command.replace(" --", " \\\n --").replace(" model.", " \\\n model."))
+    assert lint_paths(script, mcore="0.16.1").unread == ()
+
+
+def test_a_flag_that_is_given_very_often_is_read(lint) -> None:
+    assert found(lint, "a.sh", f"{MEGATRON} {FULL} {'--recompute-num-layers 1 ' * 2000}\n") == []
