@@ -70,7 +70,8 @@ class Setting(NamedTuple):
 
     def chain(self) -> list["Setting"]:
         """The setting, the one that it replaces, the one that that replaces, and so on."""
-        found, current = [self], self.replaces
+        found: list[Setting] = [self]
+        current = self.replaces
         while current is not None:
             found.append(current)
             current = current.replaces
