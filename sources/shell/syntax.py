@@ -143,6 +143,9 @@ _PIPED = re.compile(r"\|\s*(?:sudo\s+)?([\w./-]+)")
 #: Commands that give values to the variables that they name, or take them.
 _READERS = frozenset({"mapfile", "read", "readarray"})
 _GIVERS = _READERS | {"printf", "unset"}
+#: Options of ``read`` that take no value of their own, and the one that has it fill an array.
+_READ_OPTION = re.compile(r"-[ars]+$")
+_INTO_ARRAY = re.compile(r"-[rs]*a")
 
 
 #: After so many statements that end in the middle of something, the rest is no script.
@@ -570,6 +573,7 @@ class Parser:
     def _command(self) -> None:
         start = self.at
         words: list[Word] = []
+        here: Word = ()
         declares = False
         prefixes: list[int] = []
         self.tests, self.negated = self.negated, False
@@ -594,7 +598,8 @@ class Parser:
             if redirect:
                 self.at = redirect.end()
                 self._blank()
-                self.word()
+                word = self.word()
+                here = word if redirect.group() == "<<<" else here
                 continue
             if not words or declares:
                 if self._assignment(local=declares and literal(words[0]) in _LOCAL):
@@ -621,8 +626,14 @@ class Parser:
                     self.events[index] = made._replace(name=_own(made.name, made.start))
             self.events.append(Simple(tuple(words), branch, function, start, self.at, self.heredoc))
             for name in _read(words):
-                unknown = Piece(None, start, self.at, name)
-                made = Assign(name, False, ((unknown,),), False, branch, start, self.at, function=function)
+                value: Word = (Piece(None, start, self.at, name),)
+                array = False
+                if here and not prefixes and _takes_all(words):  # a prefix may say what words are separated by
+                    whole = _own(name, start)
+                    self.events.append(Assign(whole, False, (here,), False, branch, start, self.at, function=function))
+                    array = any(map(_INTO_ARRAY.match, map(literal, words)))
+                    value = (Variable(whole, None, not array, False, start, self.at),)
+                made = Assign(name, False, (value,), array, branch, start, self.at, function=function)
                 self.events.append(made)
 
     @property
@@ -923,6 +934,12 @@ def _read(words: list[Word]) -> list[str]:
     if texts[:2] == ["printf", "-v"]:
         return [text for text in texts[2:3] if _NAME.fullmatch(text)]
     return []
+
+
+def _takes_all(words: list[Word]) -> bool:
+    """Whether a builtin is ``read`` with options and one variable, which gets all that there is to read."""
+    texts = [literal(word) for word in words]
+    return texts[0] == "read" and len(_read(words)) == 1 and all(map(_READ_OPTION.match, texts[1:-1]))
 
 
 #: What tells that a comparison has failed.

@@ -234,6 +234,27 @@ def test_offloaded_layers_turn_offloading_on(flags: str, value: object) -> None:
     assert site.effective["cpu_offloading"] is value
 
 
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        (f'read -ra ARGS <<< "{FULL}"\npython train.py "${{ARGS[@]}}"\n', [GIVEN]),
+        (f'ALL="{FULL}"\nread -r -a ARGS <<< "${{ALL}}"\npython train.py "${{ARGS[@]}}"\n', [GIVEN]),
+        (f'read -r ARGS <<< "{FULL}"\npython train.py $ARGS\n', [GIVEN]),
+        # the shell splits it in another way, at commas and among variables
+        (f'IFS=, read -ra ARGS <<< "{FULL}"\npython train.py "${{ARGS[@]}}"\n', []),
+        (f'read -r A B <<< "{FULL}"\npython train.py $A\n', []),
+        (f'read -rd x ARGS <<< "{FULL}"\npython train.py $ARGS\n', []),
+    ],
+)
+def test_a_variable_is_read_from_a_string(script: str, expected: list[dict[str, object]]) -> None:
+    assert values(script) == expected
+
+
+def test_a_mistake_in_a_string_that_is_read_stands_there(lint) -> None:
+    script = 'read -ra ARGS <<< "--bf16 --recompute-granularity ful"\npython train.py "${ARGS[@]}"\n'
+    assert lint({"a.sh": script}) == [("a.sh", 1, 51, "RCL101")]
+
+
 def test_an_empty_default_is_a_placeholder(lint) -> None:
     script = (
         'IDS=${IDS:-}\nprimus-cli train --config a.yaml --recompute_layer_ids "$IDS" --recompute_granularity full\n'
