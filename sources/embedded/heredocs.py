@@ -35,8 +35,8 @@ _KINDS = frozenset({"json", "python", "toml", "yaml"})
 #: What the shell replaces, and what stands behind a backslash for itself.
 _REPLACED = re.compile(r"\\(?P<plain>[$`\\\"]|\n)|\$\{[^{}\n]*\}|\$\([^()\n]*\)|\$\w+|\$[@*#?]|`[^`\n]*`")
 
-#: The most fragments of a script that are read, and the most characters of a command that are looked at: what is searched
-#: for may look on to the end of the line.
+#: The most fragments of a script that are read, and the most characters of a command that are looked at: patterns look
+#: on to the end of the line.
 _MOST, _LONGEST = 100, 2000
 
 
