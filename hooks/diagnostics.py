@@ -120,7 +120,10 @@ def place(
         if not is_shown(diagnostic):
             continue
         key = (raw.code, mistake or diagnostic.span, "" if home in linted else finding.message)
-        shown = placed.setdefault(key, diagnostic).span.path
+        first = placed.setdefault(key, diagnostic)
+        if first.severity != diagnostic.severity == "error":  # what does no harm at home may do so in a child
+            placed[key] = first._replace(own_severity="error")
+        shown = first.span.path
         if shown != file and file not in inheritors.setdefault(key, []):
             inheritors[key].append(file)
     return sorted(

@@ -33,6 +33,10 @@ def check(site: Site, contract: Contract, te: str | None = None) -> Iterator[Fin
 _OF_GRANULARITY = frozenset({"modules-ignored", "settings-ignored"})
 
 
+#: What a switch that is off keeps from Megatron-Core, and the second what a granularity does.
+_SELECTING = ("recompute_granularity", "recompute_modules")
+
+
 def _findings(site: Site, contract: Contract, te: str | None) -> Iterator[Finding]:
     misspelled = _misspelled(site, contract)
     if misspelled:  # what such a key was meant to say is unknown, and no finding of its own
@@ -57,10 +61,48 @@ def _findings(site: Site, contract: Contract, te: str | None) -> Iterator[Findin
             yield from registry.load(guard.rule).report(site, guard, parser)
     for guard in _violations(site, contract, reported, te):
         yield from registry.load(guard.rule).report(site, guard, contract)
+    for finding in _out_of_reach(site, contract, reported):
+        if finding.involved[0].name == "recompute_granularity":
+            reported.add("recompute_granularity")
+        yield finding
     of_rules = (finding for rule in _on("site") for finding in rule.check(site, contract))
     for finding in (*site.ignored, *of_rules):
         if not any(setting.name in reported for setting in finding.involved):
             yield finding
+
+
+def _out_of_reach(site: Site, contract: Contract, reported: set[str]) -> Iterator[Finding]:
+    """What is wrong with values that do not reach Megatron-Core, as warnings.
+
+    The framework's switch keeps them from it, or a granularity other than ``selective``. They are in the way of whoever
+    changes that, and wrong in a recipe that has this one as its parent.
+
+    Args:
+        site: where they stand.
+        contract: the contract of the Megatron-Core in use.
+        reported: the settings that have a finding already.
+    """
+    is_off = any(finding.rule == "checkpointing-off" for finding in site.ignored)
+    selects = site.value("recompute_granularity") in ("selective", UNKNOWN)
+    names = _SELECTING if is_off else () if selects else _SELECTING[1:]
+    asked = {name: site.settings[name] for name in names if name in site.settings and name not in reported}
+    if not asked:
+        return
+    values = {name: setting.value for name, setting in asked.items()}
+    on = site._replace(
+        effective={**site.effective, "recompute_granularity": "selective", **values},
+        origins={name: setting for name, setting in site.origins.items() if name not in _SELECTING},
+    )
+    wrong = [
+        finding for rule in _on("type") for finding in rule.check(on, contract) if finding.involved[0].name in asked
+    ]
+    of_value = {rule.name for rule in registry.running_on("value")} | {"unknown-module"}
+    for guard in contract.violations(_known(on, reported | {finding.involved[0].name for finding in wrong})):
+        if guard.rule in of_value and guard.field in asked:
+            about = (asked[guard.field],)  # and not what keeps it from Megatron-Core
+            found = registry.load(guard.rule).report(on, guard, contract)
+            wrong.extend(finding._replace(involved=about) for finding in found)
+    yield from (finding._replace(severity="warning") for finding in wrong if finding.span.path == site.file)
 
 
 def _misspelled(site: Site, contract: Contract) -> set[str]:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from ..schemas.contract import Contract, Guard
 from ..sources.model import Site
 from .finding import Example, Finding
-from .remedies import key, to_full
+from .remedies import key, or_full
 from .wording import called, from_guard, shown
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
@@ -36,5 +36,5 @@ def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
     else:
         name, granularity = called(site, "recompute_num_layers"), called(site, "recompute_granularity")
         message = f"{name} is {value}, but {granularity}: selective takes no number of layers"
-        help = f"delete {key(site, 'recompute_num_layers')}, or {to_full(site)}"
+        help = f"delete {key(site, 'recompute_num_layers')}{or_full(site, contract)}"
     yield from_guard(site, guard, contract, message, help=help)

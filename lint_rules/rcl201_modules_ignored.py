@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from ..schemas.contract import Contract
 from ..sources.model import UNKNOWN, Site
 from .finding import Example, Finding
-from .remedies import key, to_selective
+from .remedies import accepts, key, to_selective
 from .wording import involved, shown
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
@@ -59,7 +59,7 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
         f"recompute_modules is ignored: recompute_granularity is {given}",
         setting.key,
         f'megatron-core {contract.version} reads it for "selective" only: {contract.source_of("recompute_modules")}',
-        f"{to_selective(site)}, or delete {key(site, 'recompute_modules')}",
+        _selective_or(site, contract) + f"delete {key(site, 'recompute_modules')}",
         involved(site, ("recompute_modules", "recompute_granularity")),
     )
 
@@ -67,3 +67,9 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
 def _is_saved(site: Site) -> bool:
     """Whether a program saved the configuration, with the class of the object that it was."""
     return "_target_" in site.settings
+
+
+def _selective_or(site: Site, contract: Contract) -> str:
+    """The other way out, where Megatron-Core takes it."""
+    changed = {"recompute_granularity": "selective", "recompute_method": None, "recompute_num_layers": None}
+    return f"{to_selective(site)}, or " if accepts(site, contract, changed) else ""

@@ -3,7 +3,8 @@
 What it does
     Reports a granularity or a list of modules, other than the documented defaults of the framework's own examples, in a
     file whose effective switch is false: ``activation_checkpointing`` in NeMo-RL, ``gradient_checkpointing`` in AReaL.
-    A child that only switches off what its parent has is fine.
+    A child that only switches off what its parent has is fine. A value that is wrong whatever the switch is has a
+    warning of its own rule.
 
 Why is this bad
     Nothing is recomputed, and the job runs out of memory that the settings were meant to save.

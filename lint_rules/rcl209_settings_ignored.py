@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from ..schemas.contract import Contract
 from ..sources.model import UNKNOWN, Site
 from .finding import Example, Finding
-from .remedies import key, to_full
+from .remedies import key, or_full
 from .wording import called, involved
 
 _MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\n"
@@ -58,6 +58,6 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
             f"{called(site, name)} is ignored: {reason}",
             setting.key,
             f"declared at {contract.source_of(name)}",
-            f"delete {key(site, name)}, or {to_full(site)}",
+            f"delete {key(site, name)}" + or_full(site, contract),
             involved(site, (name, "recompute_granularity")),
         )

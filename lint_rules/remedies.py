@@ -183,6 +183,15 @@ def without(site: Site, modules: list[str]) -> str:
     return f"remove {quoted(modules)} from {key(site, _MODULES)}" if rest else _none_at_all(site).text
 
 
+def accepts(site: Site, contract: Contract, changed: dict[str, Any]) -> bool:
+    """Whether Megatron-Core takes what is known of a site with some fields changed; None takes a field away.
+
+    Names that are no modules have a finding of their own, whatever else is wrong.
+    """
+    values = {name: value for name, value in {**site.known(), **changed}.items() if value is not None}
+    return all(guard.rule == "unknown-module" for guard in contract.violations(values))
+
+
 def to_selective(site: Site) -> str:
     """How to recompute modules in the place of whole layers."""
     others = [name for name in ("recompute_method", "recompute_num_layers") if _stands(site, name)]
@@ -200,6 +209,14 @@ def to_full(site: Site) -> str:
     missing = [name for name in needed if site.effective.get(name) is None]
     text += "".join(f" and {_added(site, name, needed[name])}" for name in missing)
     return text + (f" and remove {key(site, _MODULES)}" if site.effective.get(_MODULES) else "")
+
+
+def or_full(site: Site, contract: Contract) -> str:
+    """``, or`` and :func:`to_full`, where Megatron-Core takes that; else nothing."""
+    needed = {"recompute_method": "uniform", "recompute_num_layers": 1}
+    missing = {name: value for name, value in needed.items() if site.effective.get(name) is None}
+    changed = {**missing, _GRANULARITY: "full", _MODULES: None}
+    return f", or {to_full(site)}" if accepts(site, contract, changed) else ""
 
 
 def _added(site: Site, field: str, value: Any) -> str:

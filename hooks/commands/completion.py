@@ -43,16 +43,28 @@ def _whole() -> argparse.ArgumentParser:
     from . import load
 
     top = argparse.ArgumentParser(prog="recompute-lint", description="Find mistakes in recomputation settings.")
+    _add_options(top)
     commands = top.add_subparsers(dest="command")
     for name, help in COMMANDS.items():
         parser = commands.add_parser(name, help=help, description=help)
         load(name).add_arguments(parser)
-        _name_values(parser, name, shtab.FILE)
+    _name_values(top, shtab.FILE)
     return top
 
 
-def _name_values(parser: argparse.ArgumentParser, command: str, file: object) -> None:
-    """Say what the values of a command's arguments may be."""
+def _add_options(top: argparse.ArgumentParser) -> None:
+    """Declare the options of ``check``, the command where none is named."""
+    from . import load
+
+    check = argparse.ArgumentParser(add_help=False)
+    load("check").add_arguments(check)
+    for action in check._actions:
+        if action.option_strings:
+            top._add_action(action)
+
+
+def _name_values(parser: argparse.ArgumentParser, file: object) -> None:
+    """Say what the values of a parser's arguments, and of its commands', may be."""
     known = {
         "dialect": list(DIALECTS),
         "mcore": [*store.releases(), "installed"],
@@ -70,4 +82,4 @@ def _name_values(parser: argparse.ArgumentParser, command: str, file: object) ->
             action.choices = known[action.dest]
         if isinstance(action, argparse._SubParsersAction):
             for inner in set(action.choices.values()):
-                _name_values(inner, command, file)
+                _name_values(inner, file)

@@ -51,6 +51,8 @@ class Dialect(NamedTuple):
     dashless: bool = False
     #: A flag about recomputation that has a short name, too: that, and the flag.
     short: tuple[str, str] = ("", "")
+    #: An override that makes a site of some commands only: the last part of its key, and what one of their words is.
+    conditional: tuple[str, str] = ("", "")
     #: Whether Hydra is known to apply the overrides, for which one with several values is a sweep.
     hydra: bool = True
 
@@ -187,6 +189,11 @@ DIALECTS = (
         (*_RECOMPUTE, b"defaults:"),
         overrides=rf"((?:.*\.)?override_transformer_config(?!\.{keys.OTHER_ENGINES}$)"
         rf"|actor_rollout_ref\.model(?=\.{keys.OTHER_ENGINES}$))\.(?:{_KEY}|{keys.OTHER_ENGINES})",
+        # Its Megatron engine does not read that switch in every release, and the engine is what the command says.
+        conditional=(
+            keys.OTHER_ENGINES,
+            r"^[+]*model_engine=megatron$|\b(?:fully_async|transfer_queue)\w*_megatron_trainer\b",
+        ),
     ),
     Dialect(
         "ms-swift",
@@ -242,6 +249,9 @@ DIALECTS = (
 )
 
 NAMES = tuple(dialect.name for dialect in DIALECTS)
+
+#: What a word of a command is in which an override makes a site, by the last part of its key.
+CONDITIONAL = dict(row.conditional for row in DIALECTS if row.conditional[0])
 
 
 #: What nearly every needle has in it. Most files hold none of these, and are told apart by so many searches.

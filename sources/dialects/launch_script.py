@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ...schemas.names import VALUES
-from ..keys import NEARLY, OTHER_ENGINES, RECOMPUTE_FLAGS, RECOMPUTE_KEYS, WORD, WORDLESS, spelled
+from ..keys import NEARLY, RECOMPUTE_FLAGS, RECOMPUTE_KEYS, WORD, WORDLESS, spelled
 from ..model import Finding, Setting, Site, Span
 from ..reader import Document, Reader
 from ..shell import makefile, sourced
@@ -40,7 +40,7 @@ from ..shell.syntax import Event
 from ..shell.variables import Field, split, together
 from ..shell.words import Command, commands
 from ..suggest import nearest
-from . import Dialect, Given, Reading, load, of_program, places, rejected
+from . import CONDITIONAL, Dialect, Given, Reading, load, of_program, places, rejected
 
 #: What full recomputation needs beside it.
 NEEDED = ("recompute_method", "recompute_num_layers")
@@ -54,7 +54,7 @@ _THROUGH_VARIABLE = re.compile(rf"{WORD}[-_](?:granularity|method)[\"'=\s\\]+\$"
 _INTERESTING = re.compile(
     rf"--\"?(?:[\w-]{{0,40}}{WORD}(?:\b|[_gmn])|{spelled((*WORDLESS, *REMOVED))}|{NEARLY})"
     rf"|[\w.]\.(?:{WORD}[_gmn]\w+|{NEARLY}|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
-    rf"|[{{,]\s*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})\s*:|\.{OTHER_ENGINES}="
+    rf"|[{{,]\s*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})\s*:|\.(?:{'|'.join(CONDITIONAL)})="
     rf"|(?:^|(?<=[ \t'\"]))(?:(?:{'|'.join(sorted(RECOMPUTE_FLAGS))})=|-rl(?![\w-]))"
 )
 
@@ -395,13 +395,9 @@ def _sweep(setting: Setting) -> Finding:
 
 def _is_key(name: str, line: Line) -> bool:
     """Whether an override of a key of this name makes its command a site."""
-    if name == OTHER_ENGINES:
-        return any(map(_MEGATRON_ENGINE.search, line.texts))
+    if name in CONDITIONAL:
+        return any(re.search(CONDITIONAL[name], text) for text in line.texts)
     return is_recompute(name) or name.startswith(("activation_check", "activations_check"))
-
-
-#: What has verl train with Megatron, in releases whose Megatron engine does not read that switch.
-_MEGATRON_ENGINE = re.compile(r"^[+]*model_engine=megatron$|\b(?:fully_async|transfer_queue)\w*_megatron_trainer\b")
 
 
 #: Megatron-LM's own programs.

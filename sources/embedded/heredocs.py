@@ -22,6 +22,7 @@ _INTO = re.compile(
     r"(?<![<>])>{1,2}\|?[ \t]*(?P<file>[^\s<>|&;]+)|(?:^|[\s|/])tee[ \t]+(?:-\S+[ \t]+)*(?P<tee>[^\s<>|&;-][^\s<>|&;]*)"
 )
 _NOWHERE = re.compile(r"/dev/|&")
+_ASSIGNED = re.compile(r"^[ \t]*(?:export[ \t]+|local[ \t]+)?(\w+)=(\S+)", re.MULTILINE)
 _FILE_VARIABLE = re.compile(r"[\"']?\$\{?(\w+)\}?[\"']?")
 #: Python that is given no program of its own, and so reads its input.
 _PYTHON = re.compile(r"(?:^|[\s;&|(/])python[\d.]*(?=$|[\s;&|)])(?![^\n|;&]*\.py\b)(?![^\n|;&<]*\s-[cm]\s)")
@@ -34,7 +35,9 @@ _KINDS = frozenset({"json", "python", "toml", "yaml"})
 #: What the shell replaces, and what stands behind a backslash for itself.
 _REPLACED = re.compile(r"\\(?P<plain>[$`\\\"]|\n)|\$\{[^{}\n]*\}|\$\([^()\n]*\)|\$\w+|\$[@*#?]|`[^`\n]*`")
 
-_MOST = 100
+#: The most fragments of a script that are read, and the most characters of a command that are looked at: patterns look
+#: on to the end of the line.
+_MOST, _LONGEST = 100, 2000
 
 
 def of_script(text: str) -> Iterator[Fragment]:
@@ -53,6 +56,7 @@ def of_script(text: str) -> Iterator[Fragment]:
 def _bodies(text: str) -> Iterator[tuple[str, int, int, bool]]:
     """What each here-document is: its kind, where its text begins and ends, and whether it stands as it is."""
     at = 0
+    variables: dict[str, str] = {}
     while (begin := _BEGIN.search(text, at)) is not None:
         line_start = text.rfind("\n", 0, begin.start()) + 1
         line_end = text.find("\n", begin.end())
@@ -63,33 +67,42 @@ def _bodies(text: str) -> Iterator[tuple[str, int, int, bool]]:
             at = line_end
             continue
         at = line_end + 1
+        command = _command_of(text, line_start, line_end)
+        if not variables and "$" in command:
+            variables = {"": ""} | {one[1]: one[2] for one in reversed([*_ASSIGNED.finditer(text)])}
+        kind = _kind(command, variables)
         for one in _BEGIN.finditer(line):
+            if at == len(text):  # the one before it has no end, or is the last thing in the script
+                return
             tag = one["single"] or one["double"] or one["plain"].lstrip("\\")
             indent = "[ \t]*" if one["dash"] else ""
             end = re.compile(rf"^{indent}{re.escape(tag)}[ \t\r]*$", re.MULTILINE).search(text, at)
             stop = end.start() if end is not None else len(text)
-            kind = _kind(_command_of(text, line_start, line_end), text)
             if kind in _KINDS:
                 yield kind, at, stop, one["plain"] is None or one["plain"].startswith("\\")
             at = end.end() if end is not None else len(text)
 
 
 def _command_of(text: str, start: int, end: int) -> str:
-    """The line of a here-document with those before it that go on in it."""
-    while start > 1 and text.endswith("\\", 0, start - 1):
+    """The line of a here-document with those before it that go on in it; its beginning, where it is a long one."""
+    while start > 1 and text.endswith("\\", 0, start - 1) and end - start < _LONGEST:
         start = text.rfind("\n", 0, start - 1) + 1
-    return text[start:end]
+    return text[start : min(end, start + _LONGEST)]
 
 
-def _kind(command: str, text: str) -> str:
-    """What kind of file a command makes of its input, or takes it for; empty where that cannot be told."""
+def _kind(command: str, variables: dict[str, str]) -> str:
+    """What kind of file a command makes of its input, or takes it for; empty where that cannot be told.
+
+    Args:
+        command: the line of the here-document.
+        variables: what each variable of the script is at first, by name.
+    """
     into = _INTO.search(command)
     name = (into["file"] or into["tee"] or "").strip("'\"") if into is not None else ""
     if name and not _NOWHERE.match(name):
         variable = _FILE_VARIABLE.fullmatch(name)
         if variable is not None:
-            given = re.search(rf"^[ \t]*(?:export[ \t]+|local[ \t]+)?{variable[1]}=(\S+)", text, re.MULTILINE)
-            name = given[1].strip("'\"") if given is not None else ""
+            name = variables.get(variable[1], "").strip("'\"")
         return kind_of(name)
     if _PYTHON.search(command):
         return "python"

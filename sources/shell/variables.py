@@ -157,7 +157,8 @@ class ShellState:
         if event.array:
             made = (field for word in event.words for field in self.fields(word))
         else:
-            made = (Field(tuple(_named(islice(self._text(word), _MAX_PIECES + 1), event)), True) for word in event.words)
+            texts = (islice(self._text(word), _MAX_PIECES + 1) for word in event.words)
+            made = (Field(tuple(_named(pieces, event)), True) for pieces in texts)
         if event.append and old is not None:
             if event.array or old.array:
                 made = (*old.fields, *islice(made, MAX_WORDS + 1))

@@ -328,3 +328,19 @@ def test_completion(command, shell, program, tmp_path):
     done = subprocess.run([*program, str(script)], capture_output=True, text=True, check=True, timeout=100)
     offered = re.findall(r"(?m)^(moe_\w+)", done.stdout) if shell != "zsh" else re.findall(r"\bmoe_\w+", done.stdout)
     assert set(offered) == {"moe_act", "moe_layer_recompute"}, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("--fi", ["--fix"]), ("--select RCL30", ["RCL301", "RCL302", "RCL303"]), ("check --fi", ["--fix"])],
+)
+def test_options_are_completed_with_and_without_the_word_check(command, typed, offered, tmp_path):
+    pytest.importorskip("shtab")
+    script = tmp_path / "recompute-lint.fish"
+    script.write_text(command("completion", "fish").out)
+    if shutil.which("fish") is None:
+        pytest.skip("needs fish")
+    program = 'source $argv[1]; complete -C "recompute-lint $argv[2]"'
+    asked = ["fish", "--no-config", "-c", program, str(script), typed]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=100)
+    assert [line.split("\t")[0] for line in done.stdout.splitlines()] == offered

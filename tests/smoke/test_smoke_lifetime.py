@@ -100,4 +100,4 @@ def test_the_child_has_a_deadline_of_its_own_and_watches_its_input(ends):
 @pytest.mark.parametrize("name", ["smoke", "bench"])
 def test_what_is_no_limit(command, name, option, value):
     result = command(name, f"{option}={value}", "r.yaml", files={"r.yaml": HEAD})
-    assert result.code == 2 and f"{option} must be a number" in result.err
+    assert result.code == 2 and f"{option} must be " in result.err

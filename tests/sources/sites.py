@@ -36,7 +36,9 @@ def entries(code: str) -> Iterator[str]:
         read = list(_read(example))
         if read:
             yield (
-                f"{example.filename}\n" + "".join(f"  | {line}\n" for line in example.text.splitlines()) + "".join(read)
+                f"{example.filename}\n"
+                + "".join(f"  | {line}".rstrip() + "\n" for line in example.text.splitlines())
+                + "".join(read)
             )
 
 
@@ -107,14 +109,14 @@ def _place(span: Span, file: str) -> str:
 
 def text(code: str) -> str:
     """The part of the record that the examples of one rule make."""
-    return f"=== {code}\n" + "\n".join(entries(code)) + "\n"
+    return "\n".join((f"=== {code}", *entries(code))).rstrip("\n")
 
 
 def recorded() -> Mapping[str, str]:
     """The parts of the record, by rule."""
     parts = RECORD.read_text(encoding="utf-8").split("=== ")[1:]
-    return {part.partition("\n")[0]: f"=== {part}" for part in parts}
+    return {part.partition("\n")[0]: f"=== {part}".rstrip("\n") for part in parts}
 
 
 if __name__ == "__main__":
-    RECORD.write_text("".join(map(text, RULES)), encoding="utf-8")
+    RECORD.write_text("\n\n".join(map(text, RULES)) + "\n", encoding="utf-8")

@@ -33,7 +33,7 @@ def events(text: str) -> list[Event]:
         ("a:\n\tb $(X) ${Y} x$(Z)\n", ["b|$X|$Y|x$Z"]),
         ("a:\n\tb $(c-d)\n", ["b|$c_d"]),
         ("a:\n\tb $$X c\n", ["b|$X|c"]),
-        ("a:\n\tfor i in 1 2; do b $$i; done\n", ["i = 1 [0.0]", "i = 2 [0.1]", "b|$i"]),
+        ("a:\n\tfor i in 1 2; do b $$i; done\n", ["i = 1 [0.0]", "i = 2 [0.1]", "b|$i", "i = ?"]),
         ("a:\n\tb 'c\n\td\n", ["d"]),
         ("# a\n\nifdef X\nY = a\nendif\n", ["Y =  a"]),
     ],
