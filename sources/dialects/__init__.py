@@ -188,6 +188,7 @@ DIALECTS = (
         "verl",
         (*_RECOMPUTE, b"defaults:"),
         overrides=rf"((?:.*\.)?override_transformer_config(?!\.{keys.OTHER_ENGINES}$)"
+        rf"|actor_rollout_ref\.(?:actor|ref)\.megatron(?!\.{keys.OTHER_ENGINES}$)"
         rf"|actor_rollout_ref\.model(?=\.{keys.OTHER_ENGINES}$))\.(?:{_KEY}|{keys.OTHER_ENGINES})",
         # Its Megatron engine does not read that switch in every release, and the engine is what the command says.
         conditional=(

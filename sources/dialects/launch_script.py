@@ -21,6 +21,7 @@ from ..shell import makefile, sourced
 from ..shell.alternatives import alternatives
 from ..shell.flags import (
     BOOLEANS,
+    DASHES,
     REMOVED,
     SWITCHES,
     Flag,
@@ -55,7 +56,8 @@ _INTERESTING = re.compile(
     rf"--\"?(?:[\w-]{{0,40}}{WORD}(?:\b|[_gmn])|{spelled((*WORDLESS, *REMOVED))}|{NEARLY})"
     rf"|[\w.]\.(?:{WORD}[_gmn]\w+|{NEARLY}|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
     rf"|[{{,]\s*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})\s*:|\.(?:{'|'.join(CONDITIONAL)})="
-    rf"|(?:^|(?<=[ \t'\"]))(?:(?:{'|'.join(sorted(RECOMPUTE_FLAGS))})=|-rl(?![\w-]))"
+    rf"|(?:^|(?<=[ \t'\"]))(?:(?:{'|'.join(sorted(RECOMPUTE_FLAGS))})=|-rl(?![\w-])"
+    rf"|{DASHES}{WORD}[-_])"
 )
 
 
@@ -368,11 +370,21 @@ def of_overrides(line: Line, overrides: Iterable[Override], anchor: Span, path: 
         beside = groups.get(where.rpartition(".")[0], {})
         plain = frozenset(name for (prefix, name), one in firsts.items() if prefix == where and one.plain)
         given = Given(groups.get(where, {}), path, where, anchor, line.complete, nested, beside, line=line, plain=plain)
-        site = load(dialect).site(given, reader)
+        site = _misnamed(given) if dialect.overrides.startswith(_ANYWHERE) else None
+        site = site or load(dialect).site(given, reader)
         inner = (
             [one.setting for one in sweeps if one.path == where] if dialect.hydra and not _runs_several(line) else []
         )
         yield site._replace(rejected=(*site.rejected, *map(_sweep, inner))) if inner else site
+
+
+def _misnamed(given: Given) -> Site | None:
+    """The site of overrides that reach into nothing, since the name of a framework's mapping is misspelled."""
+    from .containers import of_override
+
+    first = next(iter(given.settings.values()), None)
+    found = None if first is None else of_override(given.path, given.beside, first)
+    return None if found is None else given.to_site("generic", {}, ignored=(found,))
 
 
 def _runs_several(line: Line) -> bool:
@@ -383,6 +395,8 @@ def _runs_several(line: Line) -> bool:
     return not line.complete or any(text in ("--multirun", "-m") or text.startswith("hydra.mode=") for text in behind)
 
 
+#: The overrides of a dialect that are those which no other claims.
+_ANYWHERE = r"(.+)\."
 #: What takes ``-m`` for itself.
 _RUNS_MODULE = re.compile(r"(?:^|/)(?:python[\d.]*|torchrun|accelerate|deepspeed|-u)$")
 _SWEEPS = "hydra/_internal/config_loader_impl.py, validate_sweep_overrides_legal, in Hydra 1.3"
@@ -402,5 +416,5 @@ def _is_key(name: str, line: Line) -> bool:
 
 #: Megatron-LM's own programs.
 _PRETRAINS = re.compile(r"(?:^|/)pretrain_\w+\.py$")
-_FLAG_NAME = re.compile(r"[A-Za-z]\w*$")
+_FLAG_NAME = re.compile(rf"[A-Za-z]\w*$|\W{{0,2}}{WORD}_\w+:?$")
 _UNUSUAL = re.compile(rf"(?:({'|'.join(sorted(RECOMPUTE_FLAGS))})=|-rl$)")

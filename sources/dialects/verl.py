@@ -14,6 +14,8 @@ Facts from verl-project/verl at 1dda039b9c63:
 * ``actor_rollout_ref.model.enable_gradient_checkpointing`` is read by the engines for FSDP and VeOmni only
   (``verl/workers/engine/fsdp/transformer_impl.py#L316``); Megatron's has not looked at it since July 2025 (c5b189a1a).
 
+* ``verl/workers/config/engine.py#L149``: what stands beside the mapping has no such fields.
+
 Open: the model comes from a checkpoint. On the command line the recompute fields that no override sets have verl's
 defaults, unless the configuration is not verl's own.
 """
@@ -37,6 +39,7 @@ _MODEL = "actor_rollout_ref.model"
 _ENGINES = "verl/workers/engine/fsdp/transformer_impl.py#L316"
 _ASKS = re.compile(rf"{_KEY}\S*recompute_granularity[=:](?!null$)|{_KEY}=")
 _CONFIG = "verl/trainer/config/ref/megatron_ref.yaml#L23"
+_ROLE = "verl/workers/config/engine.py#L149"
 _OWN_KEYS = ("recompute_granularity", "recompute_method", "recompute_num_layers", "recompute_modules")
 _DEFAULT_MODULES = ["core_attn"]
 #: verl's trainer, and the places of its configuration that are what they are in every release.
@@ -63,6 +66,8 @@ def site(given: Given, reader: Reader) -> Site:
         unread = tuple(_of_other_engines(given))
         settings = {name: one for name, one in given.settings.items() if name == OTHER_ENGINES}
         return given.to_site("verl", {}, settings=settings, ignored=unread)
+    if given.path.endswith(".megatron"):
+        return given.to_site("verl", {}, rejected=_misplaced(given))
     effective: dict[str, Any] = {name: setting.value for name, setting in given.settings.items()}
     default = effective.get("recompute_modules", UNKNOWN) == _DEFAULT_MODULES
     if default and effective.get("recompute_granularity") != "selective":
@@ -79,6 +84,15 @@ def site(given: Given, reader: Reader) -> Site:
         rejected=wrong,
         source=_SOURCE,
     )
+
+
+def _misplaced(given: Given) -> Iterator[Finding]:
+    """The overrides that lack a level: a role's ``megatron`` has no such fields, and becomes an McoreEngineConfig."""
+    for name, setting in given.settings.items():
+        if name in RECOMPUTE_KEYS:
+            message = f"verl has no {name} in {given.path}"
+            help = f"write {given.path}.{_KEY}.{name}"
+            yield rejected("framework-rule", setting, message, source=_ROLE, help=help)
 
 
 def _of_other_engines(given: Given) -> Iterator[Finding]:
