@@ -40,8 +40,11 @@ FIELDS: dict[str, dict[str, Any]] = {
 
 def guard(*consts: tuple[str, Any], field: str = "recompute_granularity", message: str = "no", **more: Any) -> dict:
     """A branch that rejects where each field has its value; a list is a field with one of some values."""
-    tests = {name: {"enum": value} if isinstance(value, list) else value if isinstance(value, dict) else {"const": value}
-             for name, value in consts}  # fmt: skip
+    kinds = {list: "enum", dict: ""}
+    tests = {
+        name: value if kinds.get(type(value)) == "" else {kinds.get(type(value), "const"): value}
+        for name, value in consts
+    }
     return {
         "not": {"required": sorted(tests), "properties": tests},
         "x-rule": more.pop("rule", "recompute-conflict"),
