@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 
 from ..sources.visible import visible
 
-
 #: What other linters call an option of ours.
 _ELSEWHERE = {
     "--add-noqa": "--add-suppressions",
