@@ -378,3 +378,17 @@ def test_a_mapping_that_is_no_misspelling(lint, override: str) -> None:
 def test_verl_needs_the_mapping(lint) -> None:
     assert found(lint, "a.sh", f"{PPO} {ACTOR}.recompute_granularity=full\n") == ["RCL111"]
     assert found(lint, "a.sh", f"{PPO} {ACTOR}.param_offload=True {ACTOR}.recompute_vision=1\n") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("recompute_granularity = full", ["RCL111"]),
+        ("recompute_granularity =full", ["RCL111"]),
+        ("recompute_granularity= full", ["RCL101"]),  # an empty word is what it is set to
+        ("recompute_granularity=selective x = y", []),
+    ],
+)
+def test_blanks_around_an_override(lint, words: str, expected: list[str]) -> None:
+    assert found(lint, "a.sh", f"python a.py {ACTOR}.override_transformer_config.{words}\n") == expected
+    assert found(lint, "a.sh", f"python a.py model.{words}\n") == expected
