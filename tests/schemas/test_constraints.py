@@ -194,7 +194,7 @@ PARTS = [
 ]
 
 
-@pytest.mark.parametrize(("left", "right"), product(PARTS, PARTS))
+@pytest.mark.parametrize(("left", "right"), list(product(PARTS, PARTS)))
 def test_both_at_once_and_either(left: Constraint, right: Constraint) -> None:
     def holds(found: Conjunction | None, value: Any) -> bool:
         return found is not None and all(one.holds(key(value)) for _, one in found)
