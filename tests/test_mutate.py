@@ -93,7 +93,7 @@ def test_the_tests_of_a_line_outside_functions_are_those_of_the_file(known):
 
 
 def test_one_case_of_each_test_comes_before_the_second_of_any(known):
-    for name, seconds in {"t/a.py::cases[a]": 0.1, "t/a.py::cases[b]": 0.2, "t/b.py::other": 0.5}.items():
+    for name, seconds in {"t/a.py::cases[a]": 0.1, "t/a.py::cases[b]": 0.3, "t/b.py::other": 0.5}.items():
         known.seconds[name] = seconds
         known.add("c.py", PLACED, {6: [name]})
     assert known.of("c.py", PLACED, 6, 6)[0] == ["t/a.py::cases[a]", "t/b.py::other", "t/a.py::cases[b]"]
