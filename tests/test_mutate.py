@@ -168,3 +168,9 @@ def test_a_mutant_is_killed_by_the_test_that_fails_and_is_gone_afterwards(tmp_pa
 def test_equivalent_mutants_are_listed_with_a_reason():
     assert all(one["reason"] for one in json.loads(EQUIVALENT.read_text()))
     assert len(equivalent()) == len(json.loads(EQUIVALENT.read_text()))
+
+
+def test_every_mutant_that_is_listed_as_equivalent_is_one():
+    for file, *key in equivalent():
+        source = (ROOT / file).read_bytes()
+        assert (file, *key) in {mutant.key(source) for mutant in mutants_of(file, source)}, key

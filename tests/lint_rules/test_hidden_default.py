@@ -102,7 +102,9 @@ MISTAKES = {
     ),
     "an empty default that is unused": 'def f(c):\n    a = c.get("recompute_modules", [])',
     "an empty default of an attribute": 'def f(c):\n    f.a = c.get("recompute_modules", [])',
-    "an empty default in a call that changes it": 'def f(c):\n    a = g(c.get("recompute_modules", []))\n    return a == 1',
+    "an empty default in a call that changes it": (
+        'def f(c):\n    a = g(c.get("recompute_modules", []))\n    return a == 1'
+    ),
     "kept words with a default": 'def f(**kwargs):\n    return kwargs["x"].pop("recompute_method", "uniform")',
     "keyword arguments of another": 'def f(c, **kwargs):\n    return c.pop("recompute_method", "uniform")',
     "setdefault in an or": 'x = c.setdefault("recompute_method", "block") or "uniform"',
@@ -289,7 +291,9 @@ LATE = {
     "a variable that holds none first": (
         'def f(c):\n    m = None\n    m = c.recompute_method\n    if m is None:\n        m = "block"\n    return m'
     ),
-    "a variable, compared": 'def f(c):\n    m = c.recompute_method\n    if m == None:\n        m = "block"\n    return m',
+    "a variable, compared": (
+        'def f(c):\n    m = c.recompute_method\n    if m == None:\n        m = "block"\n    return m'
+    ),
     "getattr": 'if getattr(c, "recompute_method", None) is None:\n    c.recompute_method = "block"',
     "a place of a place": 'if not a.b.recompute_method:\n    a.b.recompute_method = "block"',
     "a key of a place": 'if "recompute_method" not in a["b"]:\n    a["b"]["recompute_method"] = "block"',
@@ -334,7 +338,9 @@ NOT_LATE = {
     "None, after an exception": 'try:\n    m = c["recompute_method"]\nexcept KeyError:\n    m = None',
     "hasattr of one argument": 'if not hasattr("recompute_method"):\n    c.recompute_method = "block"',
     "its own key": 'def f(self):\n    if "recompute_method" not in self:\n        self["recompute_method"] = "block"',
-    "its own read": 'def f(self):\n    if self.get("recompute_method") is None:\n        self.recompute_method = "block"',
+    "its own read": (
+        'def f(self):\n    if self.get("recompute_method") is None:\n        self.recompute_method = "block"'
+    ),
     "compared with a value": 'if c.recompute_method == "none":\n    c.recompute_method = "block"',
     "not None": 'if c.recompute_method is not None:\n    c.recompute_method = "block"',
     "two comparisons": 'if None is c.recompute_method is None:\n    c.recompute_method = "block"',
