@@ -121,6 +121,7 @@ class Given(NamedTuple):
             tuple(rejected),
             parser,
             source,
+            beside={name: one.value for name, one in self.beside.items() if one.value is not UNKNOWN},
         )
 
 

@@ -27,10 +27,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..keys import OTHER_ENGINES, RECOMPUTE_KEYS
-from ..model import UNKNOWN, Finding, Site
+from ..model import UNKNOWN, Finding, Setting, Site
 from ..reader import Document, Reader
 from ..shell.flags import Line
-from ..yaml.hydra_defaults import places_of
+from ..yaml.hydra_defaults import Found, places_of
+from ..yaml.settings import settings_of
+from ..yaml.tree import Mapping
 from . import Given, Reading, ignored, rejected
 
 _KEY = "override_transformer_config"
@@ -55,9 +57,17 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     if found is None:
         return None
     sites = [
-        site(Given(one.settings, document.path, one.path, one.place), reader) for one in found if one.config is not None
+        site(Given(one.settings, document.path, one.path, one.place, beside=_sizes(one)), reader)
+        for one in found
+        if one.config is not None
     ]
     return Reading(sites, []) if found or forced else None
+
+
+def _sizes(found: Found) -> dict[str, Setting]:
+    """The parallel sizes, which stand beside the mapping."""
+    sizes = {name: entry for name, entry in found.holder.entries.items() if name.endswith("_parallel_size")}
+    return settings_of(Mapping(sizes, found.holder.span), None)
 
 
 def site(given: Given, reader: Reader) -> Site:
