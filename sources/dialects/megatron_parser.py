@@ -116,18 +116,25 @@ def left_alone(line: Line, settings: dict[str, Setting]) -> Iterator[Finding]:
             yield ignored("settings-ignored", settings[flag.name], reason, source=_LENIENT, help=help)
 
 
-def stray_words(line: Line, settings: dict[str, Setting]) -> Iterator[Finding]:
+def stray_words(line: Line, settings: dict[str, Setting], *, own: bool) -> Iterator[Finding]:
     """A finding for each flag about recomputation with a word too many, which the parser takes for another argument.
 
     That is a switch that has a value, and a granularity or a method that has two.
+
+    Args:
+        line: the command.
+        settings: what its flags say.
+        own: whether the program is one of Megatron-LM's; others may search among several values.
     """
     for flag in line.flags:
         if flag.name in VALUES and flag.name in settings and len(flag.values) > 1:
-            text = flag.values[1].text or ""
-            if text in _ALL_VALUES:
+            texts = [word.text or "" for word in flag.values]
+            is_space = not own and len({*texts}) == len(texts) and {*texts} <= {*VALUES[flag.name]}
+            if texts[1] in _ALL_VALUES and not is_space:
                 written = f"--{flag.name.replace('_', '-')}"
-                message = f"{written} takes one value, and the parser has no argument for the word {text}"
-                yield rejected("framework-rule", settings[flag.name], message, source=SOURCE, help=f"delete {text}")
+                message = f"{written} takes one value, and the parser has no argument for the word {texts[1]}"
+                help = f"delete {texts[1]}"
+                yield rejected("framework-rule", settings[flag.name], message, source=SOURCE, help=help)
             continue
         text = flag.values[0].text if len(flag.values) == 1 else None
         if flag.name not in SWITCHES.intersection(settings) or not is_recompute(flag.name) or text is None:
