@@ -130,7 +130,7 @@ def stray_words(line: Line, settings: dict[str, Setting], *, own: bool) -> Itera
         if flag.name in VALUES and flag.name in settings and len(flag.values) > 1:
             texts = [word.text or "" for word in flag.values]
             is_space = not own and len({*texts}) == len(texts) and {*texts} <= {*VALUES[flag.name]}
-            if texts[1] in _ALL_VALUES and not is_space:
+            if texts[0] in _ALL_VALUES and texts[1] in _ALL_VALUES and not is_space:
                 written = f"--{flag.name.replace('_', '-')}"
                 message = f"{written} takes one value, and the parser has no argument for the word {texts[1]}"
                 help = f"delete {texts[1]}"
