@@ -154,6 +154,8 @@ class Site(NamedTuple):
     spelling: str = "_"
     #: Whether every parent of the file was read.
     complete: bool = True
+    #: What stands beside the site, by key, as far as it is known: sizes of the run that frameworks have there.
+    beside: Mapping[str, Any] = MappingProxyType({})
     #: What Megatron-Core takes for absent fields, in the release that the site is linted against; those that are null
     #: need not be listed at a closed site. At an open one, only deprecated fields have a default.
     defaults: Mapping[str, Any] = MappingProxyType({})

@@ -14,12 +14,13 @@ from ...smoke.advise.gpus import GPUS
 from ...smoke.advise.predict import AdviseOptions, AdviseSite
 from ...smoke.advise.words import Target
 from ...smoke.request import GIB
+from ...sources.model import Site
 from ...sources.visible import visible
 from ..memory import site_of, target_of, trains
 from ..option_table import size
 from ..stated import check_facts
 from .common import UsageError, add_configuration_options, fail
-from .smoke_options import _pairs, check_numbers, read, store
+from .smoke_options import _pairs, check_numbers, run_on_sites, store
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,14 +55,17 @@ def run(namespace: argparse.Namespace) -> int:
     """Predict every site and return the exit code."""
     from ...smoke.advise.command import main
 
-    try:
+    def run_all(sites: list[Site]) -> int:
         return main(
-            _sites(namespace),
+            _trained(sites),
             _options(namespace),
             output_format=namespace.output_format,
             chart=namespace.chart,
             show_diff=namespace.diff,
         )
+
+    try:
+        return run_on_sites(namespace, run_all)
     except (UsageError, store.UnknownRelease) as error:
         return fail(error)
 
@@ -93,13 +97,14 @@ def _progress(stage: str) -> None:
     sys.stderr.flush()
 
 
-def _sites(namespace: argparse.Namespace) -> list[tuple[AdviseSite, Target]]:
-    sites = []
-    for site in read(namespace):
+def _trained(sites: list[Site]) -> list[tuple[AdviseSite, Target]]:
+    """The sites that are trained; the others are named on standard error."""
+    found = []
+    for site in sites:
         if trains(site):
-            sites.append((site_of(site), target_of(site)))
+            found.append((site_of(site), target_of(site)))
         else:
             sys.stderr.write(
                 visible(f"recompute-lint advise: {site_of(site).label} is left out: it is not trained") + "\n"
             )
-    return sites
+    return found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 
+from ...sources.model import Site
 from . import smoke_options
 from .common import UsageError, fail
 
@@ -25,7 +26,10 @@ def run(namespace: argparse.Namespace) -> int:
     """Measure every site and return the exit code."""
     from ...smoke.cli import main_bench
 
+    def run_all(sites: list[Site]) -> int:
+        return main_bench(smoke_options.for_smoke(sites, namespace), smoke_options.options(namespace))
+
     try:
-        return main_bench(smoke_options.sites(namespace), smoke_options.options(namespace))
+        return smoke_options.run_on_sites(namespace, run_all)
     except (UsageError, smoke_options.store.UnknownRelease) as error:
         return fail(error)

@@ -97,6 +97,8 @@ def site(given: Given, reader: Reader) -> Site:
     if given.line is not None:
         if own or (complete and trainer):
             wrong.extend(megatron_parser.refused(given.line, settings, lenient=trainer == "slime"))
+        else:
+            wrong.extend(megatron_parser.lacking(given.line, settings))
         if trainer == "slime":
             unread.extend(megatron_parser.left_alone(given.line, settings))
         elif not wrong and program not in _TRAINERS:

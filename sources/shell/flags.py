@@ -156,6 +156,10 @@ _LONGEST_NUMBER = 100
 #: No command that somebody wrote gives a setting more often.
 _LONGEST_CHAIN = 50
 _FLAG = re.compile(r"--([A-Za-z][\w.-]*)(=?)")
+#: What stands before a flag where it is copied from a document or a chat: one dash, or others.
+DASHES = r"[-\u2010-\u2015\u2212]{1,2}"
+#: A flag about recomputation with such dashes, or with a colon behind it, as YAML has it.
+_ODD_FLAG = re.compile(rf"(?!--\w)({DASHES}){WORD}[-_]\w[\w-]*|--{WORD}[-_]\w[\w-]*(?=:$)")
 
 
 def is_recompute(name: str) -> bool:
@@ -213,10 +217,15 @@ class _Sorter:
     def add(self, word: Word, text: str) -> None:
         """Sort in a word that is known."""
         match = _FLAG.match(text) if text.startswith("--") else None
-        if match is None or not (match[2] or match.end() == len(text)):
-            self._take(word)
-            return
         values: list[Word] = []
+        if match is None or not (match[2] or match.end() == len(text)):
+            name = _odd_name(text) if WORD in text else ""
+            if name:
+                self.flags.append((name, word.part(len(text) - len(name)), values))
+                self._values = values
+            else:
+                self._take(word)
+            return
         self.flags.append((match[1].replace("-", "_"), word.part(2, match.end(1)), values))
         self._values = values
         if match[2]:
@@ -252,6 +261,15 @@ class _Sorter:
     def _take(self, word: Word) -> None:
         """Give a word to the flag that takes one, or to none."""
         (self.others if self._values is None else self._values).append(word)
+
+
+def _odd_name(text: str) -> str:
+    """A flag about recomputation that is written wrongly, with what is odd about it as a part of its name."""
+    match = _ODD_FLAG.match(text)
+    if match is None:
+        return ""
+    dashes = match[1] or ""
+    return dashes + text[len(dashes or "--") :].replace("-", "_")
 
 
 def text_of(word: Word) -> str:

@@ -186,3 +186,14 @@ def test_leaves_alone(lint, code):
 def test_fixes_leave_python(command, before, after):
     command("check", "--fix", "--unsafe-fixes", "a.py", files={"a.py": before})
     assert Path("a.py").read_text() == after
+
+
+def test_a_container_is_not_its_model(lint):
+    """Any attribute can be set on a dataclass; Megatron-Bridge reads the model's."""
+    head = "from megatron.bridge.recipes.x import config\n\n\ndef recipe():\n    cfg = config()\n"
+    model, wrong = "    cfg.model.num_layers = 4\n", '    cfg.recompute_granularity = "selective"\n'
+    assert lint({"a.py": head + model + wrong}) == [("a.py", 7, 5, "RCL209")]
+    assert lint({"a.py": head + wrong.replace("cfg.", "cfg.model.") + model}) == []
+    assert lint({"a.py": head + wrong}) == []  # it may be the model
+    assert lint({"a.py": f"{head}{model}\n\ndef other(cfg):\n{wrong}"}) == []
+    assert lint({"a.py": (head + model + wrong).replace("megatron.bridge", "megatron_bridge")}) == []
