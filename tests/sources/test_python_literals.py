@@ -26,7 +26,7 @@ MISTAKES = {
     ),
     "replace": ('d = replace(c, recompute_granularity="Full")', [(1, 39, "RCL101")]),
     "dict": ('d = {"recompute_modules": ["core_attn", "moe_atc"]}', [(1, 42, "RCL106")]),
-    "dict call": ('d = dict(recompute_granularity="selctive")', [(1, 33, "RCL101")]),
+    "dict call": ('d = dict(recompute_granularity="selctive")', [(1, 34, "RCL101")]),
     "setattr": ('setattr(c, "recompute_granularity", "selectiv")', [(1, 38, "RCL101")]),
     "in a tuple": ('c.recompute_granularity, c.recompute_method = "selectiv", None', [(1, 48, "RCL101")]),
     "by key": ('c["model"]["recompute_granularity"] = "selectiv"', [(1, 40, "RCL101")]),
@@ -99,6 +99,8 @@ MISTAKES = {
         'c.recompute_granularty = "full"\nc.recompute_metod = "block"',
         [(1, 1, "RCL206"), (2, 1, "RCL206")],
     ),
+    "parsed arguments, through a name": ('g = "ful"\nargs.recompute_granularity = g', [(1, 6, "RCL101")]),
+    "in a list of targets": ('[c.recompute_granularity, x] = ["selectiv", None]', [(1, 34, "RCL101")]),
     "at module level": ('c.recompute_granularity = "sel"\n', [(1, 28, "RCL101")]),
 }
 
@@ -159,6 +161,11 @@ FINE = {
     "numbers": "c.recompute_num_layers = 1 if x else 2",
     "a parameter that is null": "def f(recompute_method=None): pass",
     "a job without a base": 'class J:\n    recompute_granularity = "ful"',
+    "one target of more values": 'c.recompute_granularity, x = ("ful",)',
+    "more values than targets": 'c.recompute_granularity, = "ful", 1',
+    "setattr of two": 'setattr(c, "recompute_granularity")',
+    "append of two": 'c.recompute_modules.append("mlpp", 1)',
+    "a function that appends": 'append("mlpp")',
     "a tuple of targets": 'c.recompute_granularity, c.recompute_method = "full", "block"',
 }
 
