@@ -26,7 +26,7 @@ MISTAKES = {
     ),
     "replace": ('d = replace(c, recompute_granularity="Full")', [(1, 39, "RCL101")]),
     "dict": ('d = {"recompute_modules": ["core_attn", "moe_atc"]}', [(1, 42, "RCL106")]),
-    "dict call": ('d = dict(recompute_granularity="selctive")', [(1, 34, "RCL101")]),
+    "dict call": ('d = dict(recompute_granularity="selctive")', [(1, 33, "RCL101")]),
     "setattr": ('setattr(c, "recompute_granularity", "selectiv")', [(1, 38, "RCL101")]),
     "in a tuple": ('c.recompute_granularity, c.recompute_method = "selectiv", None', [(1, 48, "RCL101")]),
     "by key": ('c["model"]["recompute_granularity"] = "selectiv"', [(1, 40, "RCL101")]),
