@@ -99,6 +99,8 @@ _BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _BLANK = re.compile(r"(?:[ \t\r]+|\\\r?\n|#[^\n]*){1,1000}")
 #: Lines without a command, behind an operator.
 _NEXT_LINES = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n){1,1000}")
+#: The ``in`` of a ``case`` on a line below.
+_IN_BELOW = re.compile(rf"{_NEXT_LINES.pattern}[ \t]*in(?=\s)")
 _KEYWORD = re.compile(
     r"(if|then|elif|else|fi|case|esac|for|select|while|until|do|done|function|time|[{}!])(?=[\s;&|()]|$)"
 )
@@ -719,7 +721,7 @@ class Parser:
         elif word == "case":
             self._blank()
             subject = self.word()
-            self._to_word("in")
+            self._to_in()
             self._open("case", -1)
             self.subjects[self.branch[-1][0]] = subject
         elif word == "esac":
@@ -798,16 +800,21 @@ class Parser:
         self.nodes[-1] = ("case", 1)
         return True
 
-    def _to_word(self, wanted: str) -> None:
+    def _to_in(self) -> None:
+        """Go behind the ``in`` of a ``case``, which may stand on a line below."""
         while self.at < self.stop:
             self._blank()
+            below = _IN_BELOW.match(self.text, self.at, self.stop)
+            if below:
+                self.at = below.end()
+                return
             if self.at >= self.stop or self.text[self.at] in "\n;":
                 return
             before = self.at
             word = self.word()
             if self.at == before:
                 self.at += 1
-            elif literal(word) == wanted:
+            elif literal(word) == "in":
                 return
 
     def _loop_variable(self) -> None:

@@ -68,6 +68,9 @@ MISTAKES = {
     "a validator between": (
         "m.recompute_modules = modules\nm.finalize()\nm.recompute_method = 'block'\nm.recompute_modules = modules"
     ),
+    "its own class validated before": "super().__post_init__()\nself.config.recompute_modules = modules",
+    "its own class is made": "self.config.recompute_modules = modules\nsuper().__init__()",
+    "another of its own validates": "self.config.recompute_modules = modules\nother.__post_init__()",
     "validated by name only": "m.recompute_modules = modules\nm.validated()",
     "validated by another's method": "m.recompute_modules = modules\nsuper().__post_init__()",
     "replaced, not by data classes": "m.recompute_modules = modules\nother.replace(m)",
@@ -233,6 +236,7 @@ FINE = {
     ),
     "an alias of an alias": "a = cfg.model\nb = a\nb.recompute_modules = modules\ncfg.finalize()",
     "right, and more": "if granularity in KNOWN in force:\n    m.recompute_granularity = granularity",
+    "its own class validates": "self.config.recompute_modules = modules\nsuper().__post_init__()",
     "a validator with a dash": "m.recompute_modules = modules\n_validate(m)",
     "validated again": "m.recompute_modules = modules\nrevalidate_config(m)",
     "validated by keyword": "m.recompute_modules = modules\nvalidate_config(config=m)",

@@ -99,6 +99,8 @@ MISTAKES = {
         'c.recompute_granularty = "full"\nc.recompute_metod = "block"',
         [(1, 1, "RCL206"), (2, 1, "RCL206")],
     ),
+    "parsed arguments, through a name": ('g = "ful"\nargs.recompute_granularity = g', [(1, 6, "RCL101")]),
+    "in a list of targets": ('[c.recompute_granularity, x] = ["selectiv", None]', [(1, 34, "RCL101")]),
     "at module level": ('c.recompute_granularity = "sel"\n', [(1, 28, "RCL101")]),
 }
 
@@ -159,6 +161,11 @@ FINE = {
     "numbers": "c.recompute_num_layers = 1 if x else 2",
     "a parameter that is null": "def f(recompute_method=None): pass",
     "a job without a base": 'class J:\n    recompute_granularity = "ful"',
+    "one target of more values": 'c.recompute_granularity, x = ("ful",)',
+    "more values than targets": 'c.recompute_granularity, = "ful", 1',
+    "setattr of two": 'setattr(c, "recompute_granularity")',
+    "append of two": 'c.recompute_modules.append("mlpp", 1)',
+    "a function that appends": 'append("mlpp")',
     "a tuple of targets": 'c.recompute_granularity, c.recompute_method = "full", "block"',
 }
 
