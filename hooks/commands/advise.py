@@ -19,8 +19,8 @@ from ...sources.visible import visible
 from ..memory import site_of, target_of, trains
 from ..option_table import size
 from ..stated import check_facts
-from .common import UsageError, add_configuration_options, fail
-from .smoke_options import _pairs, check_numbers, run_on_sites, store
+from .common import UsageError, add_configuration_options, pairs
+from .smoke_options import check_numbers, run_on_sites
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,17 +64,14 @@ def run(namespace: argparse.Namespace) -> int:
             show_diff=namespace.diff,
         )
 
-    try:
-        return run_on_sites(namespace, run_all)
-    except (UsageError, store.UnknownRelease) as error:
-        return fail(error)
+    return run_on_sites(namespace, run_all)
 
 
 def _options(namespace: argparse.Namespace) -> AdviseOptions:
     check_numbers(namespace)
     if namespace.imbalance < 1:
         raise UsageError(f"--imbalance: {namespace.imbalance} is less than 1, the balanced share")
-    facts = _pairs(namespace.facts, "--facts")
+    facts = pairs(namespace.facts, "--facts")
     check_facts(facts.items(), "--facts", others=True)
     return AdviseOptions(
         memory=size(namespace.gpu_memory, "--gpu-memory") if namespace.gpu_memory else None,

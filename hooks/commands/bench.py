@@ -9,7 +9,6 @@ import argparse
 
 from ...sources.model import Site
 from . import smoke_options
-from .common import UsageError, fail
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +28,4 @@ def run(namespace: argparse.Namespace) -> int:
     def run_all(sites: list[Site]) -> int:
         return main_bench(smoke_options.for_smoke(sites, namespace), smoke_options.options(namespace))
 
-    try:
-        return smoke_options.run_on_sites(namespace, run_all)
-    except (UsageError, smoke_options.store.UnknownRelease) as error:
-        return fail(error)
+    return smoke_options.run_on_sites(namespace, run_all)

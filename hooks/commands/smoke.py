@@ -10,7 +10,6 @@ import argparse
 
 from ...sources.model import Site
 from . import smoke_options
-from .common import UsageError, fail
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,8 +27,5 @@ def run(namespace: argparse.Namespace) -> int:
     def run_all(sites: list[Site]) -> int:
         return main_smoke(smoke_options.for_smoke(sites, namespace), smoke_options.options(namespace))
 
-    try:
-        code = smoke_options.run_on_sites(namespace, run_all)
-    except (UsageError, smoke_options.store.UnknownRelease) as error:
-        return fail(error)
+    code = smoke_options.run_on_sites(namespace, run_all)
     return 0 if code == NOTHING_RAN and namespace.allow_not_run else code

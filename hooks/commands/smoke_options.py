@@ -15,7 +15,7 @@ from ..engine import Linter
 from ..memory import site_of
 from ..stated import check_facts
 from . import smoke_release
-from .common import UsageError, add_configuration_options, configurations, write_problem
+from .common import UsageError, add_configuration_options, configurations, fail, pairs, write_problem
 
 #: More seconds, or gibibytes, than this are no limit; neither is what is no number.
 _MOST = 1_000_000
@@ -61,7 +61,7 @@ def options(namespace: argparse.Namespace) -> SmokeOptions:
         UsageError: one of them is wrong.
     """
     check_numbers(namespace)
-    facts, sizes = _pairs(namespace.facts, "--facts"), _pairs(namespace.size, "--size")
+    facts, sizes = pairs(namespace.facts, "--facts"), pairs(namespace.size, "--size")
     check_facts(facts.items(), "--facts")
     check_facts(sizes.items(), "--size")
     return SmokeOptions(
@@ -87,11 +87,15 @@ def run_on_sites(namespace: argparse.Namespace, run: Callable[[list[Site]], int]
     A file that cannot be read, or only in part, is reported, and the others are run.
 
     Returns:
-        The exit code of ``run``; 2 where a file could not be read.
-
-    Raises:
-        UsageError, store.UnknownRelease: an option is wrong.
+        The exit code of ``run``; 2 where a file could not be read, or where an option is wrong, which is said.
     """
+    try:
+        return _run_on_sites(namespace, run)
+    except (UsageError, store.UnknownRelease) as error:
+        return fail(error)
+
+
+def _run_on_sites(namespace: argparse.Namespace, run: Callable[[list[Site]], int]) -> int:
     static = argparse.Namespace(**{**vars(namespace), "mcore": None, "te": None, "model": None, "facts": None})
     linter = Linter(configurations(static))
     found: list[Site] = []
@@ -142,19 +146,7 @@ def _text(path: str) -> str:
         return ""
 
 
-def _pairs(statements: list[str] | None, option: str) -> dict[str, Any]:
-    from ...sources.facts import WrongFacts, parse
-
-    try:
-        return dict(parse(part) for statement in statements or () for part in statement.split(","))
-    except WrongFacts as error:
-        raise UsageError(f"{option}: {error}") from None
-
-
 def _whole(name: str, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise UsageError(f"--size: {name} must be a whole number, 1 or more")
     return value
-
-
-__all__ = ["UsageError", "add_arguments", "for_smoke", "options", "run_on_sites", "store"]

@@ -47,13 +47,23 @@ _CONTAINERS = {
         lambda path, beside: "megatron_config" in path[-1:],
         "skyrl/train/config/config.py#L496",
     ),
+    "overrides": _Container(
+        "Primus",
+        lambda path, beside: "modules" in path[:1] and "framework" in beside,
+        "primus/core/launcher/parser.py#L257-L328",
+    ),
+    "megatron": _Container(
+        "AReaL",
+        lambda path, beside: "backend" in beside and "gradient_checkpointing" in beside,
+        "areal/api/cli_args.py#L886-L890",
+    ),
 }
 
 #: A name is a misspelling only while it is this close, in letters, to the right one.
 _TOLERANCE = 1 / 8
 
 #: What the names have in them that stands unharmed in nearly every misspelling of one; longer words are none.
-_HINT = r"(?m)^[ \t{,-]*['\"]?(?:mega|strat|over\w{0,40}?tr|trans\w{0,40}?co)\w{0,40}['\"]?[ \t]*:"
+_HINT = r"(?mi)^[ \t{,-]*['\"]?(?:mega|strat|over(?!rides['\"]?[ \t]*:)|trans\w{0,40}?co)\w{0,40}['\"]?[ \t]*:"
 
 
 def misspelled(document: Document) -> Iterator[Finding]:

@@ -117,9 +117,9 @@ _MOST_PATTERNS = 20
 #: A loop over more words than these is not followed.
 _MOST_LOOPED = 20
 
-#: Commands that tell something by whether they succeed; others do, or the script is at its end.
 #: Commands that compare what stands in variables.
 COMPARING = frozenset({"[", "[[", "test"})
+#: Commands that tell something by whether they succeed; others do, or the script is at its end.
 _TESTS = frozenset({*COMPARING, "false", "grep", "egrep", "command", "which", "hash", "type"})
 #: What an assignment before it stays behind for.
 _KEEPING = frozenset({".", "eval", "export", "source"})

@@ -77,7 +77,12 @@ def test_the_parts_of_a_rules_page(command):
 def test_a_field_says_what_is_rejected(command):
     out = command("explain", "recompute_method", "--mcore", "0.14.0").out
     assert 'RCL102 invalid-method: recompute_method must be "block" or "uniform".' in out
-    assert "{" not in out
+
+
+@pytest.mark.parametrize("name", meanings.names())
+def test_no_placeholder_of_a_check_is_left(command, name):
+    for release in ("0.12.0", store.releases()[-1]):
+        assert "{" not in command("explain", name, "--mcore", release).out
 
 
 @pytest.mark.parametrize("name", meanings.names())
