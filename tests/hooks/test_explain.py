@@ -137,3 +137,12 @@ def test_the_places_are_those_of_the_sources():
         pytest.skip("not every release is in the cache; tools/update_contracts.py --download-only")
     assert PLACES.read_text(encoding="utf-8") == places_text({name: source_of(name, CACHE) for name in releases})
     assert tagged("0.19.2") == "0.19.0" and tagged("0.16.1") == "0.16.1"
+
+
+@pytest.mark.parametrize(("last", "until"), [("", None), ("0.18.2", "0.18.2")])
+def test_json_has_the_last_release_of_what_is_gone(command, monkeypatch, last, until):
+    from recompute_lint.lint_rules import meaning_page
+
+    monkeypatch.setattr(meaning_page, "releases", lambda meant: ("0.12.0", last))
+    (found,) = json.loads(command("explain", "moe", "--output-format", "json").out)
+    assert (found["since"], found["until"]) == ("0.12.0", until)

@@ -615,3 +615,46 @@ def test_a_word_that_a_branch_misspells(lint, script: str) -> None:
         assert lint({"run.sh": script.replace("fulll", right)}, mcore="0.16.1") == []
     known = script.replace("fulll", "fulll\n") + '[ "$G" = fulll ] && G=full\n'
     assert lint({"run.sh": known}, mcore="0.16.1") == []
+
+
+@pytest.mark.parametrize(
+    ("before", "closed"),
+    [
+        ("", False),
+        ("X=\n", True),
+        ("X='--a 1'\n", True),
+        ("X=$1\n", False),
+        ("X=${X:-}\n", False),
+        ('X="$@"\n', False),
+        ("X=$(cat a)\n", False),
+        ("X=`cat a`\n", False),
+        ("X=$Y\n", False),
+        ("Y=--a\nX=$Y\n", True),
+        ("Y=$1\nX=$Y\n", False),
+        ('Y=$1\nX="--n $Y"\n', True),
+        ('X="--n $(cat a)"\n', True),
+        ('X="--n $MORE_ARGS"\n', False),
+        ("if [ $A ]; then X=--a; fi\n", False),
+        ("X=\nsource nowhere.sh\n", False),
+        ("source nowhere.sh\n", False),
+        ("X=\neval $(other)\n", False),
+        ('X=\neval "X=1"\n', False),
+        ("X=\neval $Z\n", False),
+        ("X+=$X\n", False),
+        ('X=\nX+=" $X --a"\n', True),
+        ("X=(--n $1)\n", True),
+        ("X=($1)\n", False),
+        ("read X\n", False),
+        ("read -r X <<< $Z\n", False),
+        ("Z=--a\nread -r X <<< $Z\n", True),
+        ("Z=$1\nread -r X <<< $Z\n", False),
+        ("X=${Y:-$1}\n", False),
+        ("X=${Y:---a}\n", True),
+        ("f() { X=$1; }\nf --a\n", True),
+        ('X=" "\neval $(b)\n', False),
+        ("if [ $A ]; then X=; fi\n. b\n", False),
+    ],
+)
+def test_a_variable_that_could_hide_flags_opens_the_site(before: str, closed: bool) -> None:
+    (site,) = sites(f"{before}python train.py {FULL} $X\n")
+    assert site.closed is closed

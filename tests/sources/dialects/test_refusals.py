@@ -400,3 +400,22 @@ def test_verl_needs_the_mapping(lint) -> None:
 def test_blanks_around_an_override(lint, words: str, expected: list[str]) -> None:
     assert found(lint, "a.sh", f"python a.py {ACTOR}.override_transformer_config.{words}\n") == expected
     assert found(lint, "a.sh", f"python a.py model.{words}\n") == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "messages"),
+    [
+        (
+            "--recompute-granularity full selective",
+            ["--recompute-granularity takes one value, and the parser has no argument for the word selective"],
+        ),
+        ("--recompute-granularity full", []),
+        ("--recompute-granularity full $X", []),
+        ("--recompute-granularity full file.txt", []),
+        ("--recompute-activations file.txt", []),
+        ("--recompute-activations true false", []),
+    ],
+)
+def test_a_word_too_many(words: str, messages: list[str]) -> None:
+    (site,) = sites(f"python pretrain_gpt.py --num-layers 4 {words}\n")
+    assert [one.message for one in site.rejected if "word" in one.message] == messages
