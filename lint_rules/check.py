@@ -86,10 +86,14 @@ def _out_of_reach(site: Site, contract: Contract, reported: set[str]) -> Iterato
     selects = site.value("recompute_granularity") in ("selective", UNKNOWN)
     names = _SELECTING if is_off else () if selects else _SELECTING[1:]
     settings = {name: site.settings[name] for name in names if name in site.settings and name not in reported}
-    asked = {name: setting for name, setting in settings.items() if not _is_sound(name, setting.value, contract)}
+    values = {name: setting.value for name, setting in settings.items()}
+    modules = site.effective.get("recompute_modules")
+    if "recompute_modules" in values and isinstance(modules, list):
+        values["recompute_modules"] = modules  # the framework may make a list of a string
+    asked = {name: settings[name] for name, value in values.items() if not _is_sound(name, value, contract)}
     if not asked:
         return
-    values = {name: setting.value for name, setting in asked.items()}
+    values = {name: values[name] for name in asked}
     on = site._replace(
         effective={**site.effective, "recompute_granularity": "selective", **values},
         origins={name: setting for name, setting in site.origins.items() if name not in _SELECTING},

@@ -94,8 +94,9 @@ def lacking(line: Line, settings: dict[str, Setting]) -> Iterator[Finding]:
         after = following.get(dashed) or following.get(f"--{flag.name}") or ""
         if flag.name in SCALARS.intersection(settings) and not flag.values and after.startswith("--"):
             message = f"{dashed} has no value: the parser refuses it"
-            help = "write a value, or delete the flag"
-            yield rejected("framework-rule", settings[flag.name], message, source=SOURCE, help=help)
+            yield rejected(
+                "framework-rule", settings[flag.name], message, source=SOURCE, help="write a value behind it"
+            )
 
 
 def _left_over(flag: Flag, line: Line) -> str:
@@ -116,25 +117,30 @@ def left_alone(line: Line, settings: dict[str, Setting]) -> Iterator[Finding]:
             yield ignored("settings-ignored", settings[flag.name], reason, source=_LENIENT, help=help)
 
 
-def stray_words(line: Line, settings: dict[str, Setting]) -> Iterator[Finding]:
+def stray_words(line: Line, settings: dict[str, Setting], *, own: bool) -> Iterator[Finding]:
     """A finding for each flag about recomputation with a word too many, which the parser takes for another argument.
 
     That is a switch that has a value, and a granularity or a method that has two.
+
+    Args:
+        line: the command.
+        settings: what its flags say.
+        own: whether the program is one of Megatron-LM's; others may search among several values.
     """
     for flag in line.flags:
-        if flag.name in VALUES and flag.name in settings and len(flag.values) > 1:
-            text = flag.values[1].text or ""
-            if text in _ALL_VALUES:
-                written = f"--{flag.name.replace('_', '-')}"
-                message = f"{written} takes one value, and the parser has no argument for the word {text}"
-                yield rejected("framework-rule", settings[flag.name], message, source=SOURCE, help=f"delete {text}")
+        if flag.name not in settings or not is_recompute(flag.name):
             continue
-        text = flag.values[0].text if len(flag.values) == 1 else None
-        if flag.name not in SWITCHES.intersection(settings) or not is_recompute(flag.name) or text is None:
+        written = f"--{flag.name.replace('_', '-')}"
+        texts = [word.text or "" for word in flag.values]
+        if flag.name in SWITCHES and len(texts) == 1 and texts[0].lower() in BOOLEANS:
+            word, takes = texts[0], "no value"
+            help = f"write {written} alone" if BOOLEANS[word.lower()] else f"delete {written} {word}"
+        elif flag.name in VALUES and len(texts) > 1 and _ALL_VALUES.issuperset(texts[:2]):
+            if not own and len({*texts}) == len(texts) and {*texts} <= {*VALUES[flag.name]}:
+                continue
+            word, takes = texts[1], "one value"
+            help = f"delete {word}"
+        else:
             continue
-        on = BOOLEANS.get(text.lower())
-        if on is not None:
-            written = f"--{flag.name.replace('_', '-')}"
-            message = f"{written} takes no value, and the parser has no argument for the word {text}"
-            help = f"write {written} alone" if on else f"delete {written} {text}"
-            yield rejected("framework-rule", settings[flag.name], message, source=SOURCE, help=help)
+        message = f"{written} takes {takes}, and the parser has no argument for the word {word}"
+        yield rejected("framework-rule", settings[flag.name], message, source=SOURCE, help=help)

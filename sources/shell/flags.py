@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from ...schemas.names import VALUES
 from ..keys import RECOMPUTE_FLAGS, SCALARS, WORD, is_nearly
 from ..model import UNKNOWN, Setting, Span
 
@@ -312,8 +313,11 @@ def _setting(flag: Flag) -> Setting:
     if not values or flag.name in SWITCHES:
         return Setting(flag.name, UNKNOWN if flag.name in _VALUED else True, flag.key, flag.key)
     first = values[0]
+    choices = VALUES.get(flag.name, ())
+    several = first.text in choices and any(word.text in choices for word in values[1:])
     # an empty default is a placeholder for what the environment is to bring
-    value = UNKNOWN if first.text is None or (first.computed and not first.text) else number(first.text)
+    is_unknown = first.text is None or (first.computed and not first.text) or several
+    value = UNKNOWN if is_unknown else number(first.text or "")
     return Setting(flag.name, value, first.span, flag.key, (), None, computed)
 
 

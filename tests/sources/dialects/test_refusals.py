@@ -337,11 +337,19 @@ def test_odd_dashes_are_put_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ("$X --recompute-granularity $G_ARGS --recompute-method uniform", []),
         (f"$X {FULL.replace('full', 'full full')}", ["RCL111"]),
         (f"$X {FULL.replace('uniform', 'uniform block')}", ["RCL111"]),
+        (f"$X {FULL.replace('full', '= full')}", ["RCL101"]),
         (f"$X {FULL.replace('uniform', 'uniform data.bin')}", []),  # a program may have such an argument
     ],
 )
 def test_too_few_words_and_too_many_among_unknown_ones(lint, flags: str, expected: list[str]) -> None:
     assert found(lint, "a.sh", f"{MEGATRON} {flags}\n") == expected
+
+
+def test_a_program_that_searches_takes_several_values(lint) -> None:
+    values = "--recompute-granularity full selective --recompute-method uniform block"
+    assert found(lint, "a.sh", f"python sweep.py {values}\n") == []
+    assert found(lint, "a.sh", f"python sweep.py {values.replace('selective', 'full')}\n") == ["RCL111"]
+    assert found(lint, "a.sh", f"{MEGATRON} {values}\n") == ["RCL111", "RCL111"]
 
 
 ACTOR = "+actor_rollout_ref.actor.megatron"
