@@ -76,6 +76,7 @@ def _verdict(site: Site, found: "Prediction") -> "Verdict":
         found.fits(best),
         tuple(lines),
         basis,
+        tuple(words.left_out(target_of(site), best.settings)),
     )
 
 
