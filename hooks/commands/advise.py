@@ -15,7 +15,7 @@ from ...smoke.advise.predict import AdviseOptions, AdviseSite
 from ...smoke.advise.words import Target
 from ...smoke.request import GIB
 from ...sources.visible import visible
-from ..memory import site_of, target_of, trains
+from ..memory import left_out, site_of, target_of
 from ..option_table import size
 from ..stated import check_facts
 from .common import UsageError, add_configuration_options, fail
@@ -96,10 +96,8 @@ def _progress(stage: str) -> None:
 def _sites(namespace: argparse.Namespace) -> list[tuple[AdviseSite, Target]]:
     sites = []
     for site in read(namespace):
-        if trains(site):
-            sites.append((site_of(site), target_of(site)))
+        if why := left_out(site):
+            sys.stderr.write(visible(f"recompute-lint advise: {site_of(site).label} is left out: {why}") + "\n")
         else:
-            sys.stderr.write(
-                visible(f"recompute-lint advise: {site_of(site).label} is left out: it is not trained") + "\n"
-            )
+            sites.append((site_of(site), target_of(site)))
     return sites
