@@ -8,6 +8,7 @@ from ..lint_rules import registry
 from ..lint_rules.finding import Finding
 from ..schemas.reading import read
 from ..sources.files import kind_of
+from ..sources.keys import OTHER_ENGINES
 from ..sources.model import UNKNOWN, Site
 from ..sources.text import split_lines
 from .option_table import size
@@ -34,7 +35,7 @@ def check(site: Site, options: Options) -> Iterator[Finding]:
     from ..smoke.advise.predict import AdviseOptions, fits_as_configured, predict, set_up
     from ..smoke.request import Unavailable
 
-    if not trains(site):
+    if left_out(site):
         return
     asked = AdviseOptions(
         memory=size(options.gpu_memory, "gpu-memory"),
@@ -54,6 +55,15 @@ def check(site: Site, options: Options) -> Iterator[Finding]:
     except (UsageError, CannotMeasure):
         return  # sizes that are not known, or a model that Megatron-Core rejects
     yield from registry.load(RULE).report(site, _verdict(site, found))
+
+
+def left_out(site: Site) -> str:
+    """Why nothing is predicted of a site; empty where something is."""
+    if not trains(site):
+        return "it is not trained"
+    if set(site.settings) == {OTHER_ENGINES}:
+        return f"Megatron-Core is configured in override_transformer_config, and does not read {OTHER_ENGINES}"
+    return ""
 
 
 def trains(site: Site) -> bool:
@@ -76,6 +86,7 @@ def _verdict(site: Site, found: "Prediction") -> "Verdict":
         found.fits(best),
         tuple(lines),
         basis,
+        tuple(words.left_out(target_of(site), best.settings)),
     )
 
 

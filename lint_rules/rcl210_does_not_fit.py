@@ -24,7 +24,7 @@ from typing import NamedTuple
 from ..schemas.contract import Contract
 from ..sources.model import Site
 from .finding import Example, Finding
-from .wording import involved
+from .wording import involved, joined
 
 
 def cited(newest: Contract) -> list[str]:
@@ -51,6 +51,7 @@ class Verdict(NamedTuple):
         fits: whether it fits.
         lines: it, in the recipe's own words.
         basis: what was run for what.
+        without: settings of the file that must not stay beside the lines.
     """
 
     peak: int
@@ -60,6 +61,7 @@ class Verdict(NamedTuple):
     fits: bool
     lines: tuple[str, ...]
     basis: str
+    without: tuple[str, ...] = ()
 
 
 def report(site: Site, found: Verdict) -> Iterator[Finding]:
@@ -67,6 +69,8 @@ def report(site: Site, found: Verdict) -> Iterator[Finding]:
     takes = f"{found.best} takes {found.best_peak / 1e9:.1f} GB"
     written = ", ".join(line.strip() for line in found.lines)
     advice = f"{takes} and fits" + (f": {written}" if written else "")
+    if written and found.without:
+        advice += f", without {joined(list(found.without))}"
     yield Finding(
         "RCL210",
         f"the recipe does not fit: it takes {found.peak / 1e9:.1f} of {found.memory / 1e9:.1f} GB",

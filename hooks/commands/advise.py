@@ -16,7 +16,7 @@ from ...smoke.advise.words import Target
 from ...smoke.request import GIB
 from ...sources.model import Site
 from ...sources.visible import visible
-from ..memory import site_of, target_of, trains
+from ..memory import left_out, site_of, target_of
 from ..option_table import size
 from ..stated import check_facts
 from .common import UsageError, add_configuration_options, pairs
@@ -98,10 +98,8 @@ def _trained(sites: list[Site]) -> list[tuple[AdviseSite, Target]]:
     """The sites that are trained; the others are named on standard error."""
     found = []
     for site in sites:
-        if trains(site):
-            found.append((site_of(site), target_of(site)))
+        if why := left_out(site):
+            sys.stderr.write(visible(f"recompute-lint advise: {site_of(site).label} is left out: {why}") + "\n")
         else:
-            sys.stderr.write(
-                visible(f"recompute-lint advise: {site_of(site).label} is left out: it is not trained") + "\n"
-            )
+            found.append((site_of(site), target_of(site)))
     return found

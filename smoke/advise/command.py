@@ -65,6 +65,7 @@ def _written(found: Prediction, target: words.Target, output_format: str, show_d
     best = found.cheapest
     other = best is not None and best.name != found.configured.name
     lines = words.lines(target, best.settings) if best and other else []
+    without = words.left_out(target, best.settings) if best and other else []
     change = words.diff(target, best.settings) if best and other and show_diff else None
     write = report.markdown if output_format == "markdown" else report.text
-    return write(found, lines, change)
+    return write(found, lines, change, without)

@@ -90,6 +90,8 @@ _TRAINING = (
     "microbatch_group_size_per_vp_stage",
     "microbatch_group_size_per_virtual_pipeline_stage",
     "use_layer_wise_param_layout",
+    "optimizer_cpu_offload",
+    "optimizer_offload_fraction",
 )
 
 #: Change neither what a model keeps nor where it runs.
@@ -105,6 +107,7 @@ NOT_MODELLED: dict[str, str] = {
     "external_cuda_graph": "the pools of CUDA graphs",
     "overlap_moe_expert_parallel_comm": "the schedule that overlaps two micro-batches",
     "use_torch_fsdp2": "FSDP's sharding",
+    "optimizer_cpu_offload": "the GPU's copies of what the optimizer on the CPU reads and writes",
 }
 
 
@@ -336,5 +339,19 @@ def _training(
         # megatron/training/arguments.py; ``dist_muon`` is its older word, of releases that have no such layout.
         muon and not values.get("use_layer_wise_param_layout", optimizer != "dist_muon"),
         copied,
+        1.0 - _offloaded(values),
     )
     return training, data
+
+
+def _offloaded(values: dict[str, Any]) -> float:
+    """The part of the optimizer's state that is on the CPU: all, where nothing says how much.
+
+    All is the default of ``--optimizer-offload-fraction`` (megatron/training/arguments.py), and the lowest prediction.
+    """
+    if not values.get("optimizer_cpu_offload"):
+        return 0.0
+    try:
+        return min(1.0, max(0.0, float(values.get("optimizer_offload_fraction", 1.0))))
+    except (TypeError, ValueError):
+        return 1.0

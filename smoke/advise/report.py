@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
+from ...lint_rules.wording import joined
 from .choices import Choice, front
 from .estimate import Stage
 from .predict import Prediction
@@ -28,8 +30,8 @@ def answer(found: Prediction) -> str:
     return f"{verdict}: {have}; cheapest that fits: {best.name}, {best.peak / _GB:.1f} GB, {_percent(best)} FLOPs"
 
 
-def text(found: Prediction, written: list[str], change: str | None) -> str:
-    """For a terminal."""
+def text(found: Prediction, written: list[str], change: str | None, without: Sequence[str] = ()) -> str:
+    """For a terminal: ``written`` are the lines to write, ``without`` the settings that must go."""
     parts = [
         f"{found.site.label}: {answer(found)}",
         "",
@@ -39,14 +41,15 @@ def text(found: Prediction, written: list[str], change: str | None) -> str:
     ]
     if written:
         best = found.cheapest
-        parts += ["", f"To have {best.name if best else 'it'}, write:", *("  " + line for line in written)]
+        taken_out = f"take out {joined(list(without))}, and write:" if without else "write:"
+        parts += ["", f"To have {best.name if best else 'it'}, {taken_out}", *("  " + line for line in written)]
     if change:
         parts += ["", change.rstrip("\n")]
     return "\n".join([*parts, "", *_footnotes(found), ""])
 
 
-def markdown(found: Prediction, written: list[str], change: str | None) -> str:
-    """For a pull request."""
+def markdown(found: Prediction, written: list[str], change: str | None, without: Sequence[str] = ()) -> str:
+    """For a pull request: ``written`` are the lines to write, ``without`` the settings that must go."""
     parts = [
         f"**{found.site.label}**: {answer(found)}",
         "",
@@ -55,6 +58,7 @@ def markdown(found: Prediction, written: list[str], change: str | None) -> str:
         *_stages(found, markdown=True),
     ]
     if written:
+        parts += ["", f"Without {joined([f'`{name}`' for name in without])}, and with"] if without else []
         parts += ["", "```", *written, "```"]
     if change:
         parts += ["", "```diff", change.rstrip("\n"), "```"]

@@ -20,6 +20,7 @@ class Training(NamedTuple):
         moments: bytes of Adam's two averages of a parameter.
         muon: whether matrices, but for embeddings and the output layer, have Muon's one average.
         copied: bytes of fp32 copies of a parameter's averages while it is updated.
+        kept: the part of the optimizer's state that is on the GPU; the rest is offloaded to the CPU.
         whole: whether the optimizer's state is spread over data-parallel ranks by whole parameters.
         copies_gradients: whether a step makes fp32 copies of gradients that are kept in half precision.
     """
@@ -35,6 +36,7 @@ class Training(NamedTuple):
     copies_gradients: bool = False
     whole: bool = False
     copied: int = 0
+    kept: float = 1.0
 
 
 class State(NamedTuple):
@@ -71,7 +73,9 @@ def state(own: Elements, training: Training) -> State:
 
     Megatron-Core keeps gradients in one buffer of the model's parameters (distributed_data_parallel.py) and, with the
     distributed optimizer, shards of main parameters and averages (optimizer/distrib_optimizer.py). Muon has one average
-    of what it updates, and Adam updates the rest (optimizer/muon.py; emerging_optimizers.py since).
+    of what it updates, and Adam updates the rest (optimizer/muon.py; emerging_optimizers.py since). Offloading moves
+    parameters with their state to the CPU up to a part of each group (optimizer/cpu_offloading/hybrid_optimizer.py,
+    ``_get_sub_optimizer_param_groups``).
     """
     elements = own.dense + own.expert
     parameters = elements * (2 if training.half else 4)
@@ -85,7 +89,7 @@ def state(own: Elements, training: Training) -> State:
         optimizer += max(own.largest * table, own.tables * table // over_dense)
     else:
         optimizer += own.tables * table // over_dense
-    return State(parameters, gradients, optimizer)
+    return State(parameters, gradients, int(optimizer * training.kept))
 
 
 def step_of(own: Elements, training: Training) -> int:
@@ -98,7 +102,7 @@ def step_of(own: Elements, training: Training) -> int:
     over_dense, over_expert = (training.dense, training.expert) if training.distributed else (1, 1)
     dense, expert = own.dense // over_dense, own.expert // over_expert
     gradients = 4 * (dense + expert) if training.copies_gradients else 0
-    return gradients + training.copied * max(dense, expert)
+    return gradients + int(training.copied * training.kept * max(dense, expert))
 
 
 def bytes_of(dtype: Any, otherwise: int) -> int:

@@ -58,6 +58,15 @@ def lines(target: Target, settings: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def left_out(target: Target, settings: Mapping[str, Any]) -> list[str]:
+    """The recompute settings of the file that must not stay beside :func:`lines`, as the file spells them."""
+    values = _values(target.dialect, settings)
+    names = [name for name in _FIELDS if name in target.keys and name not in values]
+    if target.style == "flags":
+        return [f"--{name.replace('_', target.spelling)}" for name in names]
+    return [_key(target.dialect, name) for name in names] if target.style == "yaml" else names
+
+
 def diff(target: Target, settings: Mapping[str, Any]) -> str | None:
     """The change to the file as a unified diff; None where it has no recompute setting of its own to change."""
     values = _values(target.dialect, settings)

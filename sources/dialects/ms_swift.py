@@ -9,6 +9,7 @@ Facts from modelscope/ms-swift at 3602360a5623, ``swift/megatron/arguments/megat
 
 * ``swift/cli/main.py``, parse_yaml_args: a file's values are handed on as words, null as ``None``, which the parser
   refuses for the granularity, the method and the number of layers.
+* L891-L892: ``sequence_parallel`` is turned off without tensor parallelism, whose default is 1 (L592).
 
 Names may be abbreviated, as far as they are clear, and flags may be spelled with ``_`` or ``-`` (transformers'
 HfArgumentParser). Open: the model comes from a checkpoint.
@@ -151,6 +152,9 @@ def site(given: Given, reader: Reader) -> Site:
     effective.update((name, setting.value) for name, setting in settings.items())
     if effective.get("recompute_granularity") == "none":
         effective["recompute_granularity"] = None
+    parallel = effective.get("tensor_model_parallel_size", 1 if given.complete else UNKNOWN)
+    if "sequence_parallel" in effective and parallel in (1, UNKNOWN):
+        effective["sequence_parallel"] = False if parallel == 1 else UNKNOWN
     return given.to_site(
         "ms-swift",
         effective,

@@ -141,6 +141,26 @@ def test_a_model_that_is_not_trained_is_left_out(tmp_path, monkeypatch, capsys):
     )
 
 
+VERL = """\
+python3 -m verl.trainer.main_ppo model_engine=megatron \\
+    actor_rollout_ref.model.enable_gradient_checkpointing=True \\
+    +actor_rollout_ref.actor.megatron.override_transformer_config.recompute_method=uniform \\
+    +actor_rollout_ref.actor.megatron.override_transformer_config.recompute_granularity=full \\
+    +actor_rollout_ref.actor.megatron.override_transformer_config.recompute_num_layers=1
+"""
+
+
+def test_a_switch_for_other_engines_is_no_model_beside_the_one_that_is_trained(tmp_path, monkeypatch, capsys):
+    """Its lines would stand where Hydra refuses them, and its prediction would be of no recomputation."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.sh").write_text(VERL)
+    assert main(["advise", "run.sh", "--isolated"]) == 2
+    said = capsys.readouterr().err
+    assert "actor_rollout_ref.model is left out: Megatron-Core is configured in override_transformer_config" in said
+    assert "(and 1 more)" not in said
+    assert "run.sh:1 actor_rollout_ref.actor.megatron.override_transformer_config: what is not known" in said
+
+
 @pytest.mark.parametrize(
     ("path", "expected"),
     [

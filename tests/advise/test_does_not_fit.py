@@ -7,7 +7,9 @@ import sys
 import pytest
 
 from recompute_lint.hooks.cli import main
+from recompute_lint.hooks.engine import Linter
 from recompute_lint.hooks.options import Configurations, from_table
+from recompute_lint.lint_rules.rcl210_does_not_fit import Verdict, report
 from recompute_lint.smoke import run
 from recompute_lint.smoke.request import Unavailable
 from recompute_lint.sources.errors import UsageError
@@ -41,6 +43,14 @@ def test_a_recipe_that_does_not_fit_is_reported_with_the_cheapest_that_does(proj
     assert (code, diagnostic["code"]) == (1, "RCL210")
     assert "does not fit: it takes" in diagnostic["message"] and "of 30.0 GB" in diagnostic["message"]
     assert "fits: recompute_granularity: " in diagnostic["help"]
+
+
+def test_what_must_not_stay_beside_the_advice_is_named():
+    found = Verdict(31 * 10**9, 30 * 10**9, "selective [mlp]", 29 * 10**9, True, ("recompute_modules: [mlp]",), "")
+    site = Linter(Configurations({}, isolated=True)).sites("recipe.yaml", TEXT.encode())[0][0]
+    (plain,), (said,) = report(site, found), report(site, found._replace(without=("recompute_method",)))
+    assert plain.help == "selective [mlp] takes 29.0 GB and fits: recompute_modules: [mlp]"
+    assert said.help == f"{plain.help}, without recompute_method"
 
 
 def test_no_model_is_measured_twice(project, capsys, found, monkeypatch):

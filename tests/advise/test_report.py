@@ -57,6 +57,14 @@ def test_a_choice_of_more_operations_and_less_time_is_named():
     assert "by the roofline" not in report.text(prediction(NONE, MLP, WHOLE), [], None).replace("step by roofline", "")
 
 
+def test_what_must_go_is_said_beside_what_to_write():
+    found, lines = prediction(NONE, MLP, WHOLE), ["recompute_modules: [mlp]"]
+    text = report.text(found, lines, None, ["recompute_method", "recompute_num_layers"])
+    assert "take out recompute_method and recompute_num_layers, and write:\n  recompute_modules: [mlp]" in text
+    assert "take out" not in report.text(found, lines, None)
+    assert "Without `recompute_method`, and with" in report.markdown(found, lines, None, ["recompute_method"])
+
+
 def test_markdown_for_a_pull_request():
     found = report.markdown(prediction(NONE, MLP, WHOLE), ["recompute_modules: [mlp]"], "--- a\n+++ b\n")
     lines = found.split("\n")

@@ -112,6 +112,22 @@ def test_state_of_muon(given, expected):
     assert state(Elements(1000, 100, tables=400, largest=300), training).optimizer == expected
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param({}, 0, id="all, as Megatron-LM's parser has it"),
+        pytest.param({"optimizer_offload_fraction": "0.25"}, 9 * 1100, id="a quarter"),
+        pytest.param({"optimizer_offload_fraction": 0.0}, 12 * 1100, id="nothing"),
+        pytest.param({"optimizer_cpu_offload": False}, 12 * 1100, id="off"),
+    ],
+)
+def test_state_that_is_offloaded_to_the_cpu_is_not_on_the_gpu(given, expected):
+    recipe = recipe_of({**LLAMA, "optimizer_cpu_offload": True, **given})
+    assert state(Elements(1000, 100), recipe.training) == (2200, 4400, expected)
+    assert bool(recipe.not_modelled) is (given.get("optimizer_cpu_offload") is not False)
+    assert not any("offload" in name for name in recipe.settings)
+
+
 def test_state_of_precision_aware_moments():
     given = {**LLAMA, "use_precision_aware_optimizer": True, "exp_avg_dtype": "bf16", "exp_avg_sq_dtype": "bf16"}
     training = recipe_of({**given, "grad_reduce_in_fp32": False}).training

@@ -90,6 +90,18 @@ def test_flags():
     ]
 
 
+def test_what_must_not_stay_beside_the_lines(tmp_path):
+    """Megatron-Core rejects a method beside selective, so that the lines alone are not enough."""
+    file = tmp_path / "run.sh"
+    file.write_text(SWIFT_SCRIPT)
+    (site,) = Linter(Configurations({}, isolated=True)).sites(str(file))[0]
+    script = _target(site)
+    assert words.left_out(script, selective("mlp")) == ["--recompute_method", "--recompute_num_layers"]
+    assert words.left_out(script, full("block", 2)) == []
+    assert words.left_out(target(tmp_path, PLAIN), full("block", 2)) == ["recompute_modules"]
+    assert words.left_out(target(tmp_path, PLAIN), selective("mlp")) == []
+
+
 @pytest.mark.parametrize("choice", [{}, full(), selective("mlp"), selective("moe_act", "layernorm")])
 @pytest.mark.parametrize("text", [NEMO, PLAIN, SWIFT], ids=["nemo-rl", "plain", "ms-swift"])
 def test_a_diff_lints_clean(tmp_path, lint, text, choice):

@@ -7,6 +7,9 @@ from typing import ClassVar
 import pytest
 
 from recompute_lint import lint_text
+from recompute_lint.hooks.engine import Linter
+from recompute_lint.hooks.options import Configurations
+from recompute_lint.sources.model import UNKNOWN
 
 MCORE = {"mcore": "0.16.1"}
 
@@ -347,6 +350,22 @@ def test_ms_swift_takes_json(lint) -> None:
     text = '{"model": "x", "tuner_type": "full",\n "recompute_granularity": "selective",\n "recompute_method": "block"}'
     assert lint({"a.json": text}, mcore="0.16.1") == [("a.json", 3, 22, "RCL111")]
     assert lint({"a.json": text.replace("recompute_method", "lr_decay_style")}, mcore="0.16.1") == []
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ("", False),
+        (" --tensor_model_parallel_size 1", False),
+        (" --tensor_model_parallel_size 4", True),
+        (' --tensor_model_parallel_size "$TP"', UNKNOWN),
+        (' "$@"', UNKNOWN),
+    ],
+)
+def test_ms_swift_turns_sequence_parallelism_off_without_tensor_parallelism(more, expected) -> None:
+    text = f"megatron sft --model x --recompute_granularity selective --sequence_parallel true{more}\n"
+    ((site,), _) = Linter(Configurations({}, isolated=True)).sites("run.sh", text.encode())
+    assert site.effective["sequence_parallel"] is expected
 
 
 def test_keys_that_become_flags_have_dashes(lint) -> None:
