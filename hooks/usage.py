@@ -11,6 +11,13 @@ from typing import Any, NoReturn
 
 from ..sources.visible import visible
 
+#: What other linters call an option of ours.
+_ELSEWHERE = {
+    "--add-noqa": "--add-suppressions",
+    "--format": "--output-format",
+    "--target-version": "--mcore",
+}
+
 
 class _Parser(argparse.ArgumentParser):
     """Shows words of the command line, which may be names of files, as they can be shown."""
@@ -43,7 +50,10 @@ class _Parser(argparse.ArgumentParser):
             return f"unexpected argument {option}"
         from ..sources.suggest import nearest
 
-        close = nearest(option, [name for name in self._option_string_actions if name.startswith("--")])
+        known = [name for name in self._option_string_actions if name.startswith("--")]
+        close = _ELSEWHERE.get(option)
+        if close not in known:
+            close = nearest(option, known)
         return f"unknown option {option}" + (f"; did you mean {close}?" if close else "")
 
 

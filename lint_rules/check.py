@@ -8,7 +8,7 @@ from typing import Any
 
 from ..schemas import store
 from ..schemas.contract import Contract, Guard
-from ..schemas.names import MODULES
+from ..schemas.names import MODULES, VALUES
 from ..sources.model import UNKNOWN, Site
 from . import registry
 from .finding import Finding
@@ -85,10 +85,15 @@ def _out_of_reach(site: Site, contract: Contract, reported: set[str]) -> Iterato
     is_off = any(finding.rule == "checkpointing-off" for finding in site.ignored)
     selects = site.value("recompute_granularity") in ("selective", UNKNOWN)
     names = _SELECTING if is_off else () if selects else _SELECTING[1:]
-    asked = {name: site.settings[name] for name in names if name in site.settings and name not in reported}
+    settings = {name: site.settings[name] for name in names if name in site.settings and name not in reported}
+    values = {name: setting.value for name, setting in settings.items()}
+    modules = site.effective.get("recompute_modules")
+    if "recompute_modules" in values and isinstance(modules, list):
+        values["recompute_modules"] = modules  # the framework may make a list of a string
+    asked = {name: settings[name] for name, value in values.items() if not _is_sound(name, value, contract)}
     if not asked:
         return
-    values = {name: setting.value for name, setting in asked.items()}
+    values = {name: values[name] for name in asked}
     on = site._replace(
         effective={**site.effective, "recompute_granularity": "selective", **values},
         origins={name: setting for name, setting in site.origins.items() if name not in _SELECTING},
@@ -103,6 +108,15 @@ def _out_of_reach(site: Site, contract: Contract, reported: set[str]) -> Iterato
             found = registry.load(guard.rule).report(on, guard, contract)
             wrong.extend(finding._replace(involved=about) for finding in found)
     yield from (finding._replace(severity="warning") for finding in wrong if finding.span.path == site.file)
+
+
+def _is_sound(name: str, value: Any, contract: Contract) -> bool:
+    """Whether a granularity or a list of modules is surely none that a value's own rule reports."""
+    if value is None or value is UNKNOWN:
+        return True
+    if name == "recompute_granularity":
+        return value in VALUES[name]
+    return isinstance(value, list) and all(one is UNKNOWN or one in contract.modules for one in value)
 
 
 def _misspelled(site: Site, contract: Contract) -> set[str]:

@@ -78,19 +78,24 @@ def _shape(node: ast.Call, scope: Scope, file: PythonFile) -> tuple[str, ast.exp
     if isinstance(function, ast.Name) and any(_is_literal_key(argument, file) for argument in node.args[:2]):
         bound = file.names.value(function, scope)  # get = config.get
         if isinstance(bound, ast.Attribute) and bound.attr in _METHODS:
-            if isinstance(bound.value, ast.Name) and bound.value.id == "dict":
-                return (bound.attr, node.args[0], node.args[1:]) if node.args else ("", None, [])
-            return bound.attr, None, node.args
+            return _of_method(bound, None, node.args)
     name = last_name(function)
     if name == "getattr" and len(node.args) >= 2:
         return "getattr", node.args[0], node.args[1:]
     if name == "select" and node.args:
         return "select", node.args[0], node.args[1:2]
     if name in _METHODS and isinstance(function, ast.Attribute):
-        if isinstance(function.value, ast.Name) and function.value.id == "dict":
-            return (name, node.args[0], node.args[1:]) if node.args else ("", None, [])
-        return name, function.value, node.args
+        return _of_method(function, function.value, node.args)
     return "", None, []
+
+
+def _of_method(
+    method: ast.Attribute, container: ast.expr | None, arguments: list[ast.expr]
+) -> tuple[str, ast.expr | None, list[ast.expr]]:
+    """How ``container.get(key)`` and ``dict.get(container, key)`` read."""
+    if not isinstance(method.value, ast.Name) or method.value.id != "dict":
+        return method.attr, container, arguments
+    return (method.attr, arguments[0], arguments[1:]) if arguments else ("", None, [])
 
 
 def _is_literal_key(node: ast.expr, file: PythonFile) -> bool:

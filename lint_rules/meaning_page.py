@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from typing import Any
 
 from ..schemas import store
 from ..schemas.contract import Contract, Guard
 from ..schemas.meanings import Meaning, releases, sources
+from ..schemas.messages import plain
 from .links import link, tagged
 from .registry import RULES, find
 
@@ -40,7 +40,7 @@ def data(meant: Meaning, contract: Contract) -> dict[str, Any]:
         "checks": [
             {
                 "code": find(guard.rule).code,
-                "message": _without_values(guard.message),
+                "message": plain(guard.message),
                 "url": link(contract, guard.source),
             }
             for guard in _checks(meant, contract)
@@ -89,11 +89,6 @@ def _range(found: dict[str, Any]) -> str:
 def _part(heading: str, lines: list[str]) -> str:
     wrapped = [textwrap.fill(line, 110, initial_indent="    ", subsequent_indent="    ") for line in lines]
     return "\n".join([heading, *wrapped])
-
-
-def _without_values(message: str) -> str:
-    """A check's message without the values that it has at run time."""
-    return re.sub(r"\{(\w+)\}", r"\1", re.sub(r": \{\w+\}", "", message))
 
 
 def _checks(meant: Meaning, contract: Contract) -> list[Guard]:

@@ -23,10 +23,12 @@ _CUE_AFTER = re.compile(
 )
 #: Words that limit the list to a case.
 _ONLY = re.compile(r"\s+(?:only|when|if|with|for|in)\b", re.IGNORECASE)
+#: What stands before a list that is a value.
+_VALUE = r"=\s*[\[({]?\s*$"
 #: Words between cue and list that make the list an example, a value or a default.
 _EXAMPLE = re.compile(
     r"\be_g_|\bi_e_|\bfor (?:example|instance)\b|\bsuch as\b|\bexamples?\b|\blike\b|\buse\b|\bdefaults?\b|\brecommend|"
-    r"\btypical|\bcommon|\bpreset|\bcurrently\b|\bincluding\b|=\s*[\[({]?\s*$",
+    rf"\btypical|\bcommon|\bpreset|\bcurrently\b|\bincluding\b|{_VALUE}",
     re.IGNORECASE,
 )
 #: Words that make the sentence about something else than the valid values.
@@ -42,7 +44,11 @@ _CONDITION = re.compile(
     re.IGNORECASE,
 )
 #: An ellipsis or its like: the list is not complete.
-_OPEN = re.compile(r"[\s,]*(?:\.\.\.|…|\betc\b|\band (?:more|others|so on)\b|\bor (?:more|others)\b)", re.IGNORECASE)
+_OPEN = re.compile(
+    r"[\s,]*(?:\.\.\.|…|\betc(?:_|\b)|\band (?:more|others|so on)\b|\bor (?:more|others)\b)", re.IGNORECASE
+)
+#: The same as the last name of a list that a comma or "and" goes before.
+_MORE = frozenset({"etc", "etc_", "more", "others", "so"})
 
 _ABBREVIATION = re.compile(r"\b(e\.g\.|i\.e\.|etc\.|vs\.|cf\.)", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?](?=[\s\"')]|$)|\n\s*\n|;")
@@ -101,7 +107,7 @@ def enumerations(prose: Prose, modules: frozenset[str]) -> Iterator[ModuleList]:
         about = f"{text} {prose.code}".lower()
         if not ("recompute" in about or (known > 2 and not unknown)):
             continue
-        if _announced(text, found.items[0].start, found.items[-1].end):
+        if _announced(text, found.items[0].start, found.items[-1].end, found.items[-1].name.lower()):
             yield found
 
 
@@ -134,9 +140,9 @@ def _separator(text: str, items: tuple[Item, ...]) -> str | None:
     return joint if not joints and re.fullmatch(r" ?[,|/] ?", joint) else None
 
 
-def _announced(text: str, start: int, end: int) -> bool:
+def _announced(text: str, start: int, end: int, last: str) -> bool:
     """Whether the sentence around the list presents it as complete."""
-    if _OPEN.match(text, end):
+    if _OPEN.match(text, end) or last in _MORE:
         return False
     before = text[:start]
     ends = [match.end() for match in _SENTENCE_END.finditer(before)]
@@ -147,7 +153,7 @@ def _announced(text: str, start: int, end: int) -> bool:
     if cues:
         return _EXAMPLE.search(sentence, cues[-1].end()) is None
     after = _CUE_AFTER.match(text, end)
-    return after is not None and not _ONLY.match(text, after.end()) and not sentence.rstrip().endswith("=")
+    return after is not None and not _ONLY.match(text, after.end()) and not re.search(_VALUE, sentence)
 
 
 def _is_conditional(sentence: str) -> bool:

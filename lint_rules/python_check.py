@@ -25,7 +25,7 @@ def check(document: Document, choice: Choice, extras: Extras) -> Iterator[Findin
         choice: the Megatron-Core in use.
         extras: what options add.
     """
-    if _OF_PADDLE.search(document.text) and "megatron" not in document.text:
+    if "megatron" not in document.text and _OF_PADDLE.search(document.text):
         return
     keyed = any(key in document.text for key in keys(extras))
     lists = [rule for rule in _about_lists(choice) if rule.concerns(document.text, choice)]

@@ -31,7 +31,7 @@ def cited(newest: Contract) -> list[str]:
 
 
 VALID = (
-    Example(_RUN.format("full") + "  --recompute-num-layers: 1\n"),
+    Example(_RUN.format("full") + "  --recompute-num-layers: 1\n"),  # recompute-lint: disable=RCL206
     Example(
         "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    model_overrides:\n      num_layers: 2\n"
     ),

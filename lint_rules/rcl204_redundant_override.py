@@ -71,6 +71,8 @@ def _repeats(setting: Setting, file: str) -> bool:
     inherited = setting.replaces
     if inherited is None or setting.span.path != file or setting.computed or inherited.computed:
         return False
+    if inherited.span.path == file:
+        return False  # a flag that the command gives twice
     known = setting.value is not UNKNOWN
     return known and type(setting.value) is type(inherited.value) and setting.value == inherited.value
 

@@ -100,7 +100,14 @@ def _all_meant(unknown: frozenset[str], names: frozenset[str]) -> dict[str, str]
 
 
 def _written(name: str, site: Site) -> str:
+    if _has_odd_dashes(name):
+        return name.replace("_", site.spelling)
     return f"--{name.replace('_', '-')}" if site.spelling == "-" else name
+
+
+def _has_odd_dashes(name: str) -> bool:
+    """Whether the dashes before a flag are a part of its name, since they are not two of the usual ones."""
+    return not (name[:1].isalnum() or name.startswith("_"))
 
 
 def _consequence(name: str, site: Site) -> str:
@@ -114,7 +121,8 @@ def _consequence(name: str, site: Site) -> str:
 
 def _rename(setting: Setting, name: str, site: Site) -> Fix:
     old = quotable(setting.name).replace("_", "[-_]")
-    edit = Edit(setting.key, name.replace("_", site.spelling), old, quoted=True)
+    dashes = "--" if _has_odd_dashes(setting.name) else ""
+    edit = Edit(setting.key, dashes + name.replace("_", site.spelling), old, quoted=True)
     return Fix(f"Rename to {name}", (edit,), safe=False, changes=2)
 
 

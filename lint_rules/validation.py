@@ -186,11 +186,11 @@ class Validation:
         #: By chain, the variables that stand for it or its items, and those that hold what a test says of it; by
         #: variable, those that hold what it holds of that.
         self._standing: dict[Path, list[str]] = {}
+        self._judging: dict[Path, list[str]] = {}
+        self._passing: dict[Path, list[str]] = {}
         #: By variable, the variables that are made of it by a call; and those that the scope returns.
         self._made_of: dict[str, list[str]] = {}
         self._returned: set[str] = set()
-        self._judging: dict[Path, list[str]] = {}
-        self._passing: dict[Path, list[str]] = {}
         #: By chain, the checks in which it occurs.
         self._checks: dict[Path, list[_Check]] = {}
         self._outcomes: dict[frozenset[Path], _Outcome] = {}

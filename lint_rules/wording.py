@@ -177,7 +177,5 @@ def deletion(setting: Setting, site: Site, *, safe: bool) -> Fix | None:
         return None  # the value is an alias of another place
     if not others or any(setting.key.line <= other.key.line <= end for other in others):
         return None
-    if setting.items and setting.items[-1].end_line == setting.items[-1].line == end != setting.items[-1].end_line:
-        return None
     lines = setting.key._replace(column=1, end_line=end + 1, end_column=1)
     return Fix("Delete the line", (Edit(lines, ""),), safe=safe)

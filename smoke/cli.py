@@ -8,13 +8,7 @@ import sys
 from ..sources.errors import UsageError
 from ..sources.visible import visible, visible_lines
 from . import bench, chart, report, smoke
-from .request import SmokeOptions, SmokeSite, Unavailable, is_first_rank
-
-#: Exit code when something that is needed isn't there, or the user's input can't be used.
-COULD_NOT_RUN = 2
-
-#: Exit code when there was nothing this device could run.
-NOTHING_RAN = 3
+from .request import COULD_NOT_RUN, NOTHING_RAN, SmokeOptions, SmokeSite, Unavailable, is_first_rank
 
 
 def main_smoke(sites: list[SmokeSite], options: SmokeOptions) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import importlib
-import inspect
 from typing import Any
 
 import torch
@@ -186,11 +185,6 @@ def make_batch(run: dict[str, int], device: str, *, fused: bool = False) -> dict
     if device == "cpu" or not (fused or has_transformer_engine()):
         batch["attention_mask"] = torch.ones(1, 1, shape[1], shape[1], dtype=torch.bool, device=device).triu_(1)
     return batch
-
-
-def accepted(function: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The ones of ``arguments`` that ``function`` has parameters for."""
-    return {name: value for name, value in arguments.items() if name in inspect.signature(function).parameters}
 
 
 def _has_legacy_grouped_mlp() -> bool:

@@ -34,6 +34,11 @@ FAILURES = frozenset({RAISED, DIFFERED, NOT_ENGAGED, TIMEOUT, OUT_OF_MEMORY})
 WARM_UP = "warm-up"
 WARMED_UP = "warmed up"
 
+#: Exit code when something that is needed isn't there, or the user's input can't be used.
+COULD_NOT_RUN = 2
+#: Exit code when there was nothing this device could run.
+NOTHING_RAN = 3
+
 GIB = 1024**3
 
 

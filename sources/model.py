@@ -57,7 +57,7 @@ class Setting(NamedTuple):
     key: Span
     #: Where each item of a list value stands; empty when the items have no place of their own.
     items: tuple[Span, ...] = ()
-    #: The setting of a parent that this one replaces.
+    #: The setting that this one replaces: a parent's, or one that the command gives before it.
     replaces: Below | None = None
     #: Whether the value is written as an interpolation or a variable, so that its text is not its value.
     computed: bool = False
@@ -67,6 +67,15 @@ class Setting(NamedTuple):
         """From the start of the key to the end of the value."""
         key, value = self.key, self.span
         return Span(key.path, key.line, key.column, value.end_line, value.end_column)
+
+    def chain(self) -> list["Setting"]:
+        """The setting, the one that it replaces, the one that that replaces, and so on."""
+        found: list[Setting] = [self]
+        current = self.replaces
+        while current is not None:
+            found.append(current)
+            current = current.replaces
+        return found
 
 
 class Edit(NamedTuple):
@@ -145,6 +154,8 @@ class Site(NamedTuple):
     spelling: str = "_"
     #: Whether every parent of the file was read.
     complete: bool = True
+    #: What stands beside the site, by key, as far as it is known: sizes of the run that frameworks have there.
+    beside: Mapping[str, Any] = MappingProxyType({})
     #: What Megatron-Core takes for absent fields, in the release that the site is linted against; those that are null
     #: need not be listed at a closed site. At an open one, only deprecated fields have a default.
     defaults: Mapping[str, Any] = MappingProxyType({})

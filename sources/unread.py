@@ -123,9 +123,7 @@ def _own(sites: Iterable[Site]) -> Iterator[Span]:
 
 def _places(site: Site) -> Iterator[Span]:
     for setting in (*site.settings.values(), *site.origins.values()):
-        current = setting
-        while current is not None:
-            yield from (current.key, current.span, *current.items)
-            current = current.replaces
+        for one in setting.chain():
+            yield from (one.key, one.span, *one.items)
     for finding in (*site.ignored, *site.rejected):
         yield finding.span

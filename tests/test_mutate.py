@@ -93,7 +93,7 @@ def test_the_tests_of_a_line_outside_functions_are_those_of_the_file(known):
 
 
 def test_one_case_of_each_test_comes_before_the_second_of_any(known):
-    for name, seconds in {"t/a.py::cases[a]": 0.1, "t/a.py::cases[b]": 0.2, "t/b.py::other": 0.5}.items():
+    for name, seconds in {"t/a.py::cases[a]": 0.1, "t/a.py::cases[b]": 0.3, "t/b.py::other": 0.5}.items():
         known.seconds[name] = seconds
         known.add("c.py", PLACED, {6: [name]})
     assert known.of("c.py", PLACED, 6, 6)[0] == ["t/a.py::cases[a]", "t/b.py::other", "t/a.py::cases[b]"]
@@ -168,3 +168,9 @@ def test_a_mutant_is_killed_by_the_test_that_fails_and_is_gone_afterwards(tmp_pa
 def test_equivalent_mutants_are_listed_with_a_reason():
     assert all(one["reason"] for one in json.loads(EQUIVALENT.read_text()))
     assert len(equivalent()) == len(json.loads(EQUIVALENT.read_text()))
+
+
+def test_every_mutant_that_is_listed_as_equivalent_is_one():
+    for file, *key in equivalent():
+        source = (ROOT / file).read_bytes()
+        assert (file, *key) in {mutant.key(source) for mutant in mutants_of(file, source)}, key

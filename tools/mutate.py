@@ -57,7 +57,7 @@ WORDS_SHARE = 0.25
 
 #: How many seconds of processor time the tests of a mutant take together without it: those that execute its line, and
 #: others, which have the time of the first where no test is known to execute the line.
-_BUDGETS = 6.0, 2.0
+_BUDGETS = 8.0, 2.0
 
 #: What they may take with it: this many seconds, and so many times what they take without.
 _AT_LEAST, _TIMES = 10.0, 2.0

@@ -72,6 +72,23 @@ FRAMEWORKS = {
     "NovaSky-AI/SkyRL": "skyrl",
     "RLinf/RLinf": "rlinf",
     "alibaba/ChatLearn": "chatlearn",
+    "AMD-AGI/Primus-SaFE": "primus",
+    "Kimsale/qwen3.5_35B_mindspeed": "mindspeed",
+    "OpenEuroLLM/Megatron-Bridge-utils": "megatron-bridge",
+    "budcankui-dev/Mindspeed-AE": "mindspeed",
+    "chennyso/Megatron-LM": "megatron-lm",
+    "frankyaoxiao/ms-swift-MoE": "ms-swift",
+    "hsushuai/ms-swift-scripts": "ms-swift",
+    "kaiko-ai/Megatron-Bridge": "megatron-bridge",
+    "llm-jp/scripts": "megatron-lm",
+    "marin-community/MarinSkyRL": "skyrl",
+    "momo609/mindspeed": "mindspeed",
+    "montehoover/verl": "verl",
+    "okoge-kaz/Megatron-Bridge": "megatron-bridge",
+    "shangxt10/verl_mindspeedmm": "verl",
+    "xingyaoww/code-act": "megatron-lm",
+    "zidanehuang001/Megatron-Bridge": "megatron-bridge",
+    "zyzshishui/slime": "slime",
 }
 
 #: The frameworks whose dialects are the oldest, and slime, whose scripts are Megatron-LM's; the others are read since.

@@ -14,12 +14,13 @@ from ...smoke.advise.gpus import GPUS
 from ...smoke.advise.predict import AdviseOptions, AdviseSite
 from ...smoke.advise.words import Target
 from ...smoke.request import GIB
+from ...sources.model import Site
 from ...sources.visible import visible
 from ..memory import left_out, site_of, target_of
 from ..option_table import size
 from ..stated import check_facts
-from .common import UsageError, add_configuration_options, fail
-from .smoke_options import _pairs, check_numbers, read, store
+from .common import UsageError, add_configuration_options, pairs
+from .smoke_options import check_numbers, run_on_sites
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,23 +55,23 @@ def run(namespace: argparse.Namespace) -> int:
     """Predict every site and return the exit code."""
     from ...smoke.advise.command import main
 
-    try:
+    def run_all(sites: list[Site]) -> int:
         return main(
-            _sites(namespace),
+            _trained(sites),
             _options(namespace),
             output_format=namespace.output_format,
             chart=namespace.chart,
             show_diff=namespace.diff,
         )
-    except (UsageError, store.UnknownRelease) as error:
-        return fail(error)
+
+    return run_on_sites(namespace, run_all)
 
 
 def _options(namespace: argparse.Namespace) -> AdviseOptions:
     check_numbers(namespace)
     if namespace.imbalance < 1:
         raise UsageError(f"--imbalance: {namespace.imbalance} is less than 1, the balanced share")
-    facts = _pairs(namespace.facts, "--facts")
+    facts = pairs(namespace.facts, "--facts")
     check_facts(facts.items(), "--facts", others=True)
     return AdviseOptions(
         memory=size(namespace.gpu_memory, "--gpu-memory") if namespace.gpu_memory else None,
@@ -93,11 +94,12 @@ def _progress(stage: str) -> None:
     sys.stderr.flush()
 
 
-def _sites(namespace: argparse.Namespace) -> list[tuple[AdviseSite, Target]]:
-    sites = []
-    for site in read(namespace):
+def _trained(sites: list[Site]) -> list[tuple[AdviseSite, Target]]:
+    """The sites that are predicted; the others are named on standard error, with the reason."""
+    found = []
+    for site in sites:
         if why := left_out(site):
             sys.stderr.write(visible(f"recompute-lint advise: {site_of(site).label} is left out: {why}") + "\n")
         else:
-            sites.append((site_of(site), target_of(site)))
-    return sites
+            found.append((site_of(site), target_of(site)))
+    return found

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import argparse
 
+from ...sources.model import Site
 from . import smoke_options
-from .common import UsageError, fail
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def run(namespace: argparse.Namespace) -> int:
     """Measure every site and return the exit code."""
     from ...smoke.cli import main_bench
 
-    try:
-        return main_bench(smoke_options.sites(namespace), smoke_options.options(namespace))
-    except (UsageError, smoke_options.store.UnknownRelease) as error:
-        return fail(error)
+    def run_all(sites: list[Site]) -> int:
+        return main_bench(smoke_options.for_smoke(sites, namespace), smoke_options.options(namespace))
+
+    return smoke_options.run_on_sites(namespace, run_all)

@@ -99,14 +99,24 @@ def _check(name: str, value: str, where: str) -> None:
     (check_release if name == "mcore" else check_model)(value, where)
 
 
-def _facts(statements: list[str]) -> tuple[tuple[str, Any], ...]:
+def pairs(statements: list[str] | None, option: str) -> dict[str, Any]:
+    """The values that an option states of fields, ``FIELD=VALUE,FIELD=VALUE``, given once or more often.
+
+    Raises:
+        UsageError: one of them is no such statement.
+    """
     from ...sources.facts import WrongFacts, parse
-    from ..stated import check_facts
 
     try:
-        stated = tuple(parse(part) for statement in statements for part in statement.split(","))
+        return dict(parse(part) for statement in statements or () for part in statement.split(","))
     except WrongFacts as error:
-        raise UsageError(f"--facts: {error}") from None
+        raise UsageError(f"{option}: {error}") from None
+
+
+def _facts(statements: list[str]) -> tuple[tuple[str, Any], ...]:
+    from ..stated import check_facts
+
+    stated = tuple(pairs(statements, "--facts").items())
     check_facts(stated, "--facts")
     return stated
 
@@ -171,6 +181,7 @@ __all__ = [
     "configurations",
     "fail",
     "is_terminal",
+    "pairs",
     "write",
     "write_as_it_is",
     "write_error",

@@ -13,7 +13,6 @@ from ...schemas.contract import Contract
 from ...schemas.names import MODULES
 from ...sources.projects import project_root
 from ...sources.text import reason_of
-from ...sources.visible import visible
 from .common import UsageError, fail, write, write_error
 
 _RELEASE = "a release, a series (0.16: its newest), a source tree, or 'installed'"
@@ -50,7 +49,7 @@ def run(namespace: argparse.Namespace) -> int:
 
 
 def _say(*lines: str) -> None:
-    write("".join(f"{visible(line)}\n" for line in lines))
+    write("".join(f"{line}\n" for line in lines))
 
 
 def _load(release: str, namespace: argparse.Namespace) -> Contract:

@@ -1,15 +1,15 @@
 """Build a small Megatron-Core model with a recipe's settings, take a step, and tell whether recomputation works.
 
 Needs torch and megatron-core (the extra "smoke"). Exit code 0: all that ran passed; 1: something failed; 2: it could
-not start; 3: nothing could run here.
+not start, or a recipe could not be read; 3: nothing could run here.
 """
 
 from __future__ import annotations
 
 import argparse
 
+from ...sources.model import Site
 from . import smoke_options
-from .common import UsageError, fail
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,8 +24,8 @@ def run(namespace: argparse.Namespace) -> int:
     """Run every site and return the exit code."""
     from ...smoke.cli import NOTHING_RAN, main_smoke
 
-    try:
-        code = main_smoke(smoke_options.sites(namespace), smoke_options.options(namespace))
-    except (UsageError, smoke_options.store.UnknownRelease) as error:
-        return fail(error)
+    def run_all(sites: list[Site]) -> int:
+        return main_smoke(smoke_options.for_smoke(sites, namespace), smoke_options.options(namespace))
+
+    code = smoke_options.run_on_sites(namespace, run_all)
     return 0 if code == NOTHING_RAN and namespace.allow_not_run else code

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from ...schemas import reading, store
-from ...smoke.request import GIB, SmokeOptions, SmokeSite
-from ...sources.model import UNKNOWN, Site
+from ...smoke.request import COULD_NOT_RUN, GIB, SmokeOptions, SmokeSite, is_first_rank
+from ...sources.model import UNKNOWN, Finding, Site
 from ...sources.reader import hides_settings
 from ..engine import Linter
 from ..memory import site_of
 from ..stated import check_facts
 from . import smoke_release
-from .common import UsageError, add_configuration_options, configurations
+from .common import UsageError, add_configuration_options, configurations, fail, pairs, write_problem
 
 #: More seconds, or gibibytes, than this are no limit; neither is what is no number.
 _MOST = 1_000_000
@@ -60,7 +61,7 @@ def options(namespace: argparse.Namespace) -> SmokeOptions:
         UsageError: one of them is wrong.
     """
     check_numbers(namespace)
-    facts, sizes = _pairs(namespace.facts, "--facts"), _pairs(namespace.size, "--size")
+    facts, sizes = pairs(namespace.facts, "--facts"), pairs(namespace.size, "--size")
     check_facts(facts.items(), "--facts")
     check_facts(sizes.items(), "--size")
     return SmokeOptions(
@@ -80,34 +81,46 @@ def options(namespace: argparse.Namespace) -> SmokeOptions:
     )
 
 
-def read(namespace: argparse.Namespace) -> list[Site]:
-    """The sites of the recipes that the command line names, with nothing stated of their models.
+def run_on_sites(namespace: argparse.Namespace, run: Callable[[list[Site]], int]) -> int:
+    """Run the sites of the recipes that the command line names, with nothing stated of their models.
 
-    Raises:
-        UsageError, store.UnknownRelease: an option is wrong, or a file's settings cannot be seen.
+    A file that cannot be read, or only in part, is reported, and the others are run.
+
+    Returns:
+        The exit code of ``run``; 2 where a file could not be read, or where an option is wrong, which is said.
     """
+    try:
+        return _run_on_sites(namespace, run)
+    except (UsageError, store.UnknownRelease) as error:
+        return fail(error)
+
+
+def _run_on_sites(namespace: argparse.Namespace, run: Callable[[list[Site]], int]) -> int:
     static = argparse.Namespace(**{**vars(namespace), "mcore": None, "te": None, "model": None, "facts": None})
     linter = Linter(configurations(static))
-    found = []
+    found: list[Site] = []
+    hidden: list[Finding] = []
     for file in linter.files(namespace.paths):
         there, problems = linter.sites(file)
-        for problem in problems:
-            if hides_settings(problem):
-                raise UsageError(f"{problem.span.path}:{problem.span.line}: {problem.message}")
-        found.extend(there)
-    return found
+        unread = list(filter(hides_settings, problems))
+        hidden += unread
+        found += () if unread else there
+    if is_first_rank():
+        for problem in hidden:
+            write_problem(problem)
+    code = run(found) if found or not hidden else COULD_NOT_RUN
+    return COULD_NOT_RUN if hidden else code
 
 
-def sites(namespace: argparse.Namespace) -> list[SmokeSite]:
-    """What is known of the settings of each of :func:`read`'s sites.
+def for_smoke(sites: list[Site], namespace: argparse.Namespace) -> list[SmokeSite]:
+    """What is known of the settings of each site.
 
     Raises:
-        UsageError, store.UnknownRelease: as :func:`read`; or another megatron-core is installed than they are for.
+        UsageError, store.UnknownRelease: an option is wrong, or another megatron-core is installed than they are for.
     """
-    found = read(namespace)
     if namespace.mcore is None:
-        smoke_release.check((site.file for site in found), configurations(namespace))
-    return list(map(_site, found))
+        smoke_release.check((site.file for site in sites), configurations(namespace))
+    return list(map(_site, sites))
 
 
 def _site(site: Site) -> SmokeSite:
@@ -133,19 +146,7 @@ def _text(path: str) -> str:
         return ""
 
 
-def _pairs(statements: list[str] | None, option: str) -> dict[str, Any]:
-    from ...sources.facts import WrongFacts, parse
-
-    try:
-        return dict(parse(part) for statement in statements or () for part in statement.split(","))
-    except WrongFacts as error:
-        raise UsageError(f"{option}: {error}") from None
-
-
 def _whole(name: str, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise UsageError(f"--size: {name} must be a whole number, 1 or more")
     return value
-
-
-__all__ = ["UsageError", "add_arguments", "options", "sites", "store"]

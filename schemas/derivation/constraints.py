@@ -162,13 +162,19 @@ class Constraint:
         return False
 
 
-@lru_cache(maxsize=1 << 16)
 def make(
     allowed: frozenset[Key] | None = None,
     excluded: frozenset[Key] = frozenset(),
     literals: frozenset[tuple[Atom, bool]] = frozenset(),
 ) -> Constraint:
     """The constraint with these parts, and with the JSON type that they need, where that is plain."""
+    return _made(allowed, excluded, literals)  # which takes an argument that is left out for another one
+
+
+@lru_cache(maxsize=1 << 16)
+def _made(
+    allowed: frozenset[Key] | None, excluded: frozenset[Key], literals: frozenset[tuple[Atom, bool]]
+) -> Constraint:
     if allowed is not None:
         kinds = {kind for kind, _ in allowed}
     else:

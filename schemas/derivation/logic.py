@@ -354,17 +354,14 @@ def _domain_of(name: str, tested: frozenset[int]) -> int:
 def _clashes(left: int, right: int) -> list[tuple[bool, bool]]:
     """Which outcomes of two propositions about a field can't be at once."""
     a, b = _tables.propositions[left][1], _tables.propositions[right][1]
-    if isinstance(b, Atom) and not isinstance(a, Atom):
-        return [(True, not b.passes(a))]
-    if isinstance(a, Atom) and not isinstance(b, Atom):
-        return [(not a.passes(b), True)]
     if not isinstance(a, Atom):
-        return [(True, True)]
+        return [(True, not b.passes(a) if isinstance(b, Atom) else True)]
+    if not isinstance(b, Atom):
+        return [(not a.passes(b), True)]
     clashes = []
     for one in (True, False):
         for two in (True, False):
             first, second = make(literals=frozenset({(a, one)})), make(literals=frozenset({(b, two)}))
-            # pyrefly: ignore[bad-argument-type]
             if first.implies_literal(b, not two) or second.implies_literal(a, not one):
                 clashes.append((one, two))
     return clashes

@@ -27,7 +27,21 @@ _PARALLEL = {
     "skyrl": "trainer.policy.megatron_config",
     "areal": "allocation_mode",
 }
+#: What stands beside a site under a name that is not Megatron-LM's.
+_CALLED = {
+    "max_total_sequence_length": "seq_length",
+    "train_global_batch_size": "global_batch_size",
+    "train_micro_batch_size": "micro_batch_size",
+}
 _PARALLEL_SIZES = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
+_FURTHER_SIZES = ("virtual_pipeline_model_parallel_size", "expert_model_parallel_size", "expert_tensor_parallel_size")
+
+
+def beside(values: Mapping[str, Any]) -> dict[str, int]:
+    """The sizes among what stands beside a site, by Megatron-LM's names."""
+    known = {*_CALLED.values(), *_PARALLEL_SIZES, *_FURTHER_SIZES}
+    found = {_CALLED.get(name, name): value for name, value in values.items()}
+    return {name: value for name, value in found.items() if name in known and type(value) is int}
 
 
 def missing(dialect: str, values: Mapping[str, Any]) -> dict[str, str]:

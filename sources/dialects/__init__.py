@@ -121,6 +121,7 @@ class Given(NamedTuple):
             tuple(rejected),
             parser,
             source,
+            beside={name: one.value for name, one in self.beside.items() if one.value is not UNKNOWN},
         )
 
 
@@ -188,6 +189,7 @@ DIALECTS = (
         "verl",
         (*_RECOMPUTE, b"defaults:"),
         overrides=rf"((?:.*\.)?override_transformer_config(?!\.{keys.OTHER_ENGINES}$)"
+        rf"|actor_rollout_ref\.(?:actor|ref)\.megatron(?!\.{keys.OTHER_ENGINES}$)"
         rf"|actor_rollout_ref\.model(?=\.{keys.OTHER_ENGINES}$))\.(?:{_KEY}|{keys.OTHER_ENGINES})",
         # Its Megatron engine does not read that switch in every release, and the engine is what the command says.
         conditional=(

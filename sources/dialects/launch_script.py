@@ -11,6 +11,7 @@ import bisect
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 from ...schemas.names import VALUES
@@ -19,7 +20,20 @@ from ..model import Finding, Setting, Site, Span
 from ..reader import Document, Reader
 from ..shell import makefile, sourced
 from ..shell.alternatives import alternatives
-from ..shell.flags import BOOLEANS, REMOVED, SWITCHES, Flag, Line, Word, is_recompute, parse_flags, settings_of, text_of
+from ..shell.flags import (
+    BOOLEANS,
+    DASHES,
+    REMOVED,
+    SWITCHES,
+    Flag,
+    Line,
+    Word,
+    is_recompute,
+    parse_flags,
+    put,
+    settings_of,
+    text_of,
+)
 from ..shell.hidden import Hidden
 from ..shell.overrides import Override, parse
 from ..shell.printed import shows
@@ -41,9 +55,11 @@ _THROUGH_VARIABLE = re.compile(rf"{WORD}[-_](?:granularity|method)[\"'=\s\\]+\$"
 #: What a script must hold before anything of it is looked at closely.
 _INTERESTING = re.compile(
     rf"--\"?(?:[\w-]{{0,40}}{WORD}(?:\b|[_gmn])|{spelled((*WORDLESS, *REMOVED))}|{NEARLY})"
-    rf"|[\w.]\.(?:{WORD}[_gmn]\w+|{NEARLY}|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)(?:=|$)"
+    rf"|[\w.]\.(?:{WORD}[_gmn]\w+|{NEARLY}|\w{{0,40}}(?:{'|'.join(sorted(RECOMPUTE_KEYS))})|activations_checkpoint_\w+)"
+    r"(?:[ \t]?=|$)"
     rf"|[{{,]\s*(?:{'|'.join(sorted(RECOMPUTE_KEYS))})\s*:|\.(?:{'|'.join(CONDITIONAL)})="
-    rf"|(?:^|(?<=[ \t'\"]))(?:(?:{'|'.join(sorted(RECOMPUTE_FLAGS))})=|-rl(?![\w-]))"
+    rf"|(?:^|(?<=[ \t'\"]))(?:(?:{'|'.join(sorted(RECOMPUTE_FLAGS))})=|-rl(?![\w-])"
+    rf"|{DASHES}{WORD}[-_])"
 )
 
 
@@ -287,12 +303,21 @@ def _overrides(line: Line, texts: Iterable[tuple[str, Word]]) -> list[Override]:
         line: the command.
         texts: its words, each with as much of its text as is known.
     """
+    texts = list(texts)
+    apart = {id(word) for (_, word), (text, _) in pairwise(texts) if text.startswith("=")}
     dotted = [(text.partition("=")[0].lstrip("+~"), text, word) for text, word in texts]
     dotted = [(key, text, word) for key, text, word in dotted if "." in key]
     if not any("{" in text for _, text, _ in dotted):  # what a mapping sets is known once it is parsed
         above = {where.rpartition(".")[0] for where in places(key for key, *_ in dotted if _is_key(_last(key), line))}
         dotted = [one for one in dotted if any(one[0].startswith(f"{place}." if place else "") for place in above)]
-    return [made for _, text, word in dotted if (made := parse(text, word)) is not None]
+    parsed = (_key_of(text, word) if id(word) in apart else parse(text, word) for _, text, word in dotted)
+    return [made for made in parsed if made is not None]
+
+
+def _key_of(text: str, word: Word) -> Override | None:
+    """The override that a word is the key of, where a blank stands before its ``=``."""
+    made = parse(f"{text}=", word._replace(text=None)) if "=" not in text else None
+    return None if made is None else made._replace(apart=True)
 
 
 def _last(key: str) -> str:
@@ -342,12 +367,12 @@ def of_overrides(line: Line, overrides: Iterable[Override], anchor: Span, path: 
     """A site for each place that a command's overrides reach into; for the rest, see :func:`of_flags`."""
     groups: dict[str, dict[str, Setting]] = {}
     firsts: dict[tuple[str, str], Override] = {}
-    sweeps: list[Override] = []
+    odd: list[Override] = []
     for one in overrides:
-        if one.sweeps:
-            sweeps.append(one)
+        if one.apart or one.sweeps:
+            odd.append(one)
         for part in one.parts():
-            groups.setdefault(part.path, {})[part.setting.name] = part.setting
+            put(part.setting, groups.setdefault(part.path, {}))
             firsts.setdefault((part.path, part.setting.name), part)
     keys = (f"{prefix}.{name}" for prefix, group in groups.items() for name in group if _is_key(name, line))
     for where, dialect in places(keys).items():
@@ -356,11 +381,24 @@ def of_overrides(line: Line, overrides: Iterable[Override], anchor: Span, path: 
         beside = groups.get(where.rpartition(".")[0], {})
         plain = frozenset(name for (prefix, name), one in firsts.items() if prefix == where and one.plain)
         given = Given(groups.get(where, {}), path, where, anchor, line.complete, nested, beside, line=line, plain=plain)
-        site = load(dialect).site(given, reader)
-        inner = (
-            [one.setting for one in sweeps if one.path == where] if dialect.hydra and not _runs_several(line) else []
-        )
-        yield site._replace(rejected=(*site.rejected, *map(_sweep, inner))) if inner else site
+        site = _misnamed(given) if dialect.overrides.startswith(_ANYWHERE) else None
+        site = site or load(dialect).site(given, reader)
+        sweeps = dialect.hydra and not _runs_several(line)
+        wrong = [
+            _apart(one.setting) if one.apart else _sweep(one.setting)
+            for one in odd
+            if one.path == where and (one.apart or sweeps)
+        ]
+        yield site._replace(rejected=(*site.rejected, *wrong)) if wrong else site
+
+
+def _misnamed(given: Given) -> Site | None:
+    """The site of overrides that reach into nothing, since the name of a framework's mapping is misspelled."""
+    from .containers import of_override
+
+    first = next(iter(given.settings.values()), None)
+    found = None if first is None else of_override(given.path, given.beside, first)
+    return None if found is None else given.to_site("generic", {}, ignored=(found,))
 
 
 def _runs_several(line: Line) -> bool:
@@ -371,9 +409,17 @@ def _runs_several(line: Line) -> bool:
     return not line.complete or any(text in ("--multirun", "-m") or text.startswith("hydra.mode=") for text in behind)
 
 
+#: The overrides of a dialect that are those which no other claims.
+_ANYWHERE = r"(.+)\."
 #: What takes ``-m`` for itself.
 _RUNS_MODULE = re.compile(r"(?:^|/)(?:python[\d.]*|torchrun|accelerate|deepspeed|-u)$")
+_GRAMMAR = "hydra/grammar/OverrideParser.g4, in Hydra 1.3"
 _SWEEPS = "hydra/_internal/config_loader_impl.py, validate_sweep_overrides_legal, in Hydra 1.3"
+
+
+def _apart(setting: Setting) -> Finding:
+    message = f"{setting.name} is no override: a blank stands before its ="
+    return rejected("framework-rule", setting, message, source=_GRAMMAR, help=f"write {setting.name}= and its value")
 
 
 def _sweep(setting: Setting) -> Finding:
@@ -390,5 +436,5 @@ def _is_key(name: str, line: Line) -> bool:
 
 #: Megatron-LM's own programs.
 _PRETRAINS = re.compile(r"(?:^|/)pretrain_\w+\.py$")
-_FLAG_NAME = re.compile(r"[A-Za-z]\w*$")
+_FLAG_NAME = re.compile(rf"[A-Za-z]\w*$|\W{{0,2}}{WORD}_\w+:?$")
 _UNUSUAL = re.compile(rf"(?:({'|'.join(sorted(RECOMPUTE_FLAGS))})=|-rl$)")

@@ -127,7 +127,8 @@ def _old_switch(settings: dict[str, Setting], *, flags: bool) -> Iterator[Findin
 def _no_choice(settings: dict[str, Setting], effective: dict[str, Any], *, flags: bool) -> Iterator[Finding]:
     """Words that the parser refuses where no check of Megatron-Core's sees them.
 
-    That is a granularity that ``recompute_activations`` goes before, and a method beside no full recomputation.
+    That is a granularity that ``recompute_activations`` goes before, a method beside no full recomputation, and a word
+    of a flag that the command gives again.
     """
     short = settings.get("recompute_activations")
     unseen = {
@@ -135,16 +136,17 @@ def _no_choice(settings: dict[str, Setting], effective: dict[str, Any], *, flags
         "recompute_method": effective.get("recompute_granularity") in (None, "selective"),
     }
     for name, is_unseen in unseen.items():
-        written = settings.get(name)
-        if not flags or not is_unseen or written is None or not isinstance(written.value, str):
+        last = settings.get(name)
+        if not flags or last is None:
             continue
-        if written.value not in VALUES[name]:
-            rule = f"invalid-{name.removeprefix('recompute_')}"
-            first, second = VALUES[name]
-            message = f'{name} is "{written.value}", which is neither "{first}" nor "{second}"'
-            close = nearest(written.value, VALUES[name])
-            help = f'write "{close}"' if close else f"delete {_spelled(name, flags=True)}"
-            yield rejected(rule, written, message, source=f"{ARGUMENTS}#L117-L120", help=help)
+        for written in last.chain() if is_unseen else last.chain()[1:]:
+            if isinstance(written.value, str) and written.value not in VALUES[name]:
+                rule = f"invalid-{name.removeprefix('recompute_')}"
+                first, second = VALUES[name]
+                message = f'{name} is "{written.value}", which is neither "{first}" nor "{second}"'
+                close = nearest(written.value, VALUES[name])
+                help = f'write "{close}"' if close else f"delete {_spelled(name, flags=True)}"
+                yield rejected(rule, written, message, source=f"{ARGUMENTS}#L117-L120", help=help)
 
 
 def _short_switch(

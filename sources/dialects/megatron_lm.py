@@ -97,10 +97,12 @@ def site(given: Given, reader: Reader) -> Site:
     if given.line is not None:
         if own or (complete and trainer):
             wrong.extend(megatron_parser.refused(given.line, settings, lenient=trainer == "slime"))
+        else:
+            wrong.extend(megatron_parser.lacking(given.line, settings))
         if trainer == "slime":
             unread.extend(megatron_parser.left_alone(given.line, settings))
         elif not wrong and program not in _TRAINERS:
-            wrong.extend(megatron_parser.stray_words(given.line, settings))
+            wrong.extend(megatron_parser.stray_words(given.line, settings, own=_OWN.match(program) is not None))
     # what is no argument has no effect
     dropped = {finding.involved[0].name for finding in unread}
     kept = {name: setting for name, setting in settings.items() if name not in dropped}

@@ -11,13 +11,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..keys import RECOMPUTE_FLAGS
+from ...schemas.names import VALUES
+from ..keys import RECOMPUTE_FLAGS, SCALARS
 from ..model import Finding, Setting
 from ..shell.flags import BOOLEANS, SWITCHES, Flag, Line, is_recompute
 from . import ignored, rejected
 
 SOURCE = "megatron/training/arguments.py#L117-L132"
 _LENIENT = "slime slime/backends/megatron_utils/arguments.py#L195"
+
+_ALL_VALUES = frozenset(value for values in VALUES.values() for value in values)
 
 #: A flag with its value behind an equals sign.
 _JOINED = re.compile(r"--([a-z][a-z-]*)=.")
@@ -77,6 +80,25 @@ def refused(line: Line, settings: dict[str, Setting], *, lenient: bool) -> Itera
         yield rejected("framework-rule", made, message, source=SOURCE, help=help)
 
 
+def lacking(line: Line, settings: dict[str, Setting]) -> Iterator[Finding]:
+    """A finding for each flag about recomputation that has another behind it where its value belongs.
+
+    Whatever words the command has that are not known, the parser refuses it. Flags of which none has a value are a list
+    of their names.
+    """
+    if not any(flag.values for flag in line.flags):
+        return
+    following = dict(zip(line.texts, line.texts[1:], strict=False))
+    for flag in line.flags:
+        dashed = f"--{flag.name.replace('_', '-')}"
+        after = following.get(dashed) or following.get(f"--{flag.name}") or ""
+        if flag.name in SCALARS.intersection(settings) and not flag.values and after.startswith("--"):
+            message = f"{dashed} has no value: the parser refuses it"
+            yield rejected(
+                "framework-rule", settings[flag.name], message, source=SOURCE, help="write a value behind it"
+            )
+
+
 def _left_over(flag: Flag, line: Line) -> str:
     """The word behind ``--flag=value``, which belongs to no flag; empty where there is none."""
     for text, after in zip(line.texts, line.texts[1:], strict=False):
@@ -95,15 +117,30 @@ def left_alone(line: Line, settings: dict[str, Setting]) -> Iterator[Finding]:
             yield ignored("settings-ignored", settings[flag.name], reason, source=_LENIENT, help=help)
 
 
-def stray_words(line: Line, settings: dict[str, Setting]) -> Iterator[Finding]:
-    """A finding for each switch about recomputation that has a value, which the parser takes for another argument."""
+def stray_words(line: Line, settings: dict[str, Setting], *, own: bool) -> Iterator[Finding]:
+    """A finding for each flag about recomputation with a word too many, which the parser takes for another argument.
+
+    That is a switch that has a value, and a granularity or a method that has two.
+
+    Args:
+        line: the command.
+        settings: what its flags say.
+        own: whether the program is one of Megatron-LM's; others may search among several values.
+    """
     for flag in line.flags:
-        text = flag.values[0].text if len(flag.values) == 1 else None
-        if flag.name not in SWITCHES.intersection(settings) or not is_recompute(flag.name) or text is None:
+        if flag.name not in settings or not is_recompute(flag.name):
             continue
-        on = BOOLEANS.get(text.lower())
-        if on is not None:
-            written = f"--{flag.name.replace('_', '-')}"
-            message = f"{written} takes no value, and the parser has no argument for the word {text}"
-            help = f"write {written} alone" if on else f"delete {written} {text}"
-            yield rejected("framework-rule", settings[flag.name], message, source=SOURCE, help=help)
+        written = f"--{flag.name.replace('_', '-')}"
+        texts = [word.text or "" for word in flag.values]
+        if flag.name in SWITCHES and len(texts) == 1 and texts[0].lower() in BOOLEANS:
+            word, takes = texts[0], "no value"
+            help = f"write {written} alone" if BOOLEANS[word.lower()] else f"delete {written} {word}"
+        elif flag.name in VALUES and len(texts) > 1 and _ALL_VALUES.issuperset(texts[:2]):
+            if not own and len({*texts}) == len(texts) and {*texts} <= {*VALUES[flag.name]}:
+                continue
+            word, takes = texts[1], "one value"
+            help = f"delete {word}"
+        else:
+            continue
+        message = f"{written} takes {takes}, and the parser has no argument for the word {word}"
+        yield rejected("framework-rule", settings[flag.name], message, source=SOURCE, help=help)

@@ -20,6 +20,7 @@ from ..reader import Document, Reader
 from ..text import is_placeholder
 from ..yaml.inheritance import Family, Inherited, inherited
 from ..yaml.merge import merge
+from ..yaml.search import child
 from ..yaml.settings import Resolver, dotted, entries_named, scalar_text, settings_of
 from ..yaml.tree import Mapping, Sequence, Value, scalar, span_of
 from . import Given, Reading, asked_for, ignored, rejected
@@ -64,6 +65,11 @@ _PASSED_ON = frozenset(
 
 #: Keys whose values are worth resolving.
 _WANTED = _PASSED_ON | RECOMPUTE_KEYS | {"enabled", "fp8", "fp8_recipe"}
+
+
+#: What ``policy`` says of a run: the tokens of a sequence at most, and the sequences of a step (nemo_rl/algorithms/
+#: grpo.py; packed ones come to as many tokens, by ``train_mb_tokens`` of the examples).
+_SIZES = frozenset({"max_total_sequence_length", "train_global_batch_size", "train_micro_batch_size"})
 
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
@@ -166,7 +172,19 @@ def _given(file: str, merged: Inherited, path: tuple[str, ...], mapping: Mapping
         if (entry := mapping.entries.get(key)) and isinstance(entry.value, Mapping)
     }
     settings = settings_of(mapping, Resolver(merged.root, path, _WANTED))
-    return Given(settings, file, dotted(path), anchor, merged.complete, nested)
+    beside = _beside(merged.root, path[:-1])
+    return Given(settings, file, dotted(path), anchor, merged.complete, nested, beside)
+
+
+def _beside(root: Mapping, path: tuple[str, ...]) -> dict[str, Setting]:
+    """The sizes of the run that stand in the mapping at ``path``."""
+    holder: Mapping | None = root
+    for key in path:
+        holder = child(holder, key) if holder is not None else None
+    if holder is None:
+        return {}
+    sizes = Mapping({name: entry for name, entry in holder.entries.items() if name in _SIZES}, holder.span)
+    return settings_of(sizes, Resolver(root, path, _SIZES))
 
 
 def site(given: Given, reader: Reader) -> Site:

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 from ...schemas.names import VALUES
 from ..keys import FIELDS, LONGEST_NEARLY, NEARLY_BEGINS, NEARLY_ENDS, RECOMPUTE_KEYS, WORD, is_nearly
-from ..model import UNKNOWN, Setting, Site, Span
+from ..model import UNKNOWN, Finding, Setting, Site, Span
 from ..python.declarations import PARSERS, has_fields, imported, of_flag, of_parameters
 from ..python.literals import alternatives, default_of, items_of, value_of
 from ..python.query import Names, Path, last_name, path_of
@@ -29,7 +29,7 @@ from ..python.statements import blocks, direct_targets, is_part_of_any, observes
 from ..python.tree import KEYS, Python, Scope, walk
 from ..reader import Document, Reader
 from ..suggest import nearest
-from . import Given, Reading
+from . import Given, Reading, ignored
 
 _MCORE = ("TransformerConfig", "MLATransformerConfig")
 _CLASS = re.compile(r"\w*TransformerConfig|\w*Model(?:Provider|Config)\w*|\w+Provider")
@@ -43,6 +43,10 @@ _OLD_NAME = "activations_checkpoint_"
 _OLD_NAMES = frozenset({f"{_OLD_NAME}granularity", f"{_OLD_NAME}method", f"{_OLD_NAME}num_layers"})
 _OF_NEMO = re.compile(r"\bnemo\.|(?:from|import) nemo\b|mcore_gpt")
 _OF_MCORE = re.compile(r"megatron_cfg|(?:from|import) megatron\.(?:core|bridge)\b")
+
+#: What code for Megatron-Bridge names, and where its ``ConfigContainer`` is.
+_OF_BRIDGE = "megatron.bridge"
+_CONTAINER = "Megatron-Bridge src/megatron/bridge/training/config.py"
 
 #: A flag about recomputation, as a parser declares it.
 _DECLARED = re.compile(rf"[\"']--{WORD}[_-]\w")
@@ -135,6 +139,8 @@ class _Literals:
         self._reader = reader
         self._names = Names(python.tree)
         self._expecting: dict[Scope, bool] = {}
+        #: The objects of the scope that is looked at whose ``model`` is assigned to, in code for Megatron-Bridge.
+        self._containers: set[Path] = set()
         #: What settings may have besides what is known of them: the name, where it stands, and the literal.
         self._others: dict[ast.expr, tuple[str, ast.AST, Scope]] = {}
         #: Whether anything in the file can wait for an exception: going through a function takes longer than a search.
@@ -164,6 +170,7 @@ class _Literals:
                 items = {self._names.text(key, scope): (key, value) for key, value in pairs if key is not None}
                 yield from self._dictionary(items, scope)
         for scope in scopes:
+            self._containers = _containers(scope) if _OF_BRIDGE in self._python.text else set()
             yield from self._block(scope.body, scope)
         for node, _, scope in self._python.near(_DECLARED) if _DECLARED.search(self._python.text) else ():
             if isinstance(node, ast.Call) and last_name(node.func) in PARSERS:
@@ -321,7 +328,10 @@ class _Literals:
             settings = {name: self._setting(name, target, value, scope) for name, (target, value) in assigned.items()}
             effective = {name: setting.value for name, setting in settings.items() if name not in self._misspelled}
             first = next(setting for name, setting in settings.items() if name in self._keys)
-            yield _site(self._python.path, ".".join(path), first.key, settings, effective)
+            made = _site(self._python.path, ".".join(path), first.key, settings, effective)
+            if path in self._containers:
+                made = made._replace(effective={}, ignored=tuple(_beside_the_model(settings, ".".join(path))))
+            yield made
 
     # ---- values
 
@@ -364,6 +374,21 @@ def _site(
     }
     origins = {key: setting for key, setting in settings.items() if key not in shown}
     return Given(shown, path, name, anchor).to_site("python", effective, origins, closed=closed)
+
+
+def _containers(scope: Scope) -> set[Path]:
+    """The objects whose ``model`` has attributes that are assigned to."""
+    holders = (path_of(target.value) or () for target in targets(walk(scope)))
+    return {holder[:-1] for holder in holders if holder[-1:] == ("model",)}
+
+
+def _beside_the_model(settings: dict[str, Setting], container: str) -> Iterator[Finding]:
+    """What is set on a ``ConfigContainer`` where its model's field is meant: any attribute can be."""
+    for name, setting in settings.items():
+        if name in FIELDS:
+            reason = f"is ignored: {container} has a model, whose field it is"
+            help = f"write {container}.model.{name}"
+            yield ignored("settings-ignored", setting, reason, source=_CONTAINER, help=help)
 
 
 def _assigned(target: ast.expr, value: ast.expr, is_field: bool) -> Iterator[tuple[str, ast.AST, ast.expr]]:

@@ -14,6 +14,8 @@ Facts from verl-project/verl at 1dda039b9c63:
 * ``actor_rollout_ref.model.enable_gradient_checkpointing`` is read by the engines for FSDP and VeOmni only
   (``verl/workers/engine/fsdp/transformer_impl.py#L316``); Megatron's has not looked at it since July 2025 (c5b189a1a).
 
+* ``verl/workers/config/engine.py#L149``: what stands beside the mapping has no such fields.
+
 Open: the model comes from a checkpoint. On the command line the recompute fields that no override sets have verl's
 defaults, unless the configuration is not verl's own.
 """
@@ -25,10 +27,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..keys import OTHER_ENGINES, RECOMPUTE_KEYS
-from ..model import UNKNOWN, Finding, Site
+from ..model import UNKNOWN, Finding, Setting, Site
 from ..reader import Document, Reader
 from ..shell.flags import Line
-from ..yaml.hydra_defaults import places_of
+from ..yaml.hydra_defaults import Found, places_of
+from ..yaml.settings import settings_of
+from ..yaml.tree import Mapping
 from . import Given, Reading, ignored, rejected
 
 _KEY = "override_transformer_config"
@@ -37,6 +41,7 @@ _MODEL = "actor_rollout_ref.model"
 _ENGINES = "verl/workers/engine/fsdp/transformer_impl.py#L316"
 _ASKS = re.compile(rf"{_KEY}\S*recompute_granularity[=:](?!null$)|{_KEY}=")
 _CONFIG = "verl/trainer/config/ref/megatron_ref.yaml#L23"
+_ROLE = "verl/workers/config/engine.py#L149"
 _OWN_KEYS = ("recompute_granularity", "recompute_method", "recompute_num_layers", "recompute_modules")
 _DEFAULT_MODULES = ["core_attn"]
 #: verl's trainer, and the places of its configuration that are what they are in every release.
@@ -52,9 +57,17 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     if found is None:
         return None
     sites = [
-        site(Given(one.settings, document.path, one.path, one.place), reader) for one in found if one.config is not None
+        site(Given(one.settings, document.path, one.path, one.place, beside=_sizes(one)), reader)
+        for one in found
+        if one.config is not None
     ]
     return Reading(sites, []) if found or forced else None
+
+
+def _sizes(found: Found) -> dict[str, Setting]:
+    """The parallel sizes, which stand beside the mapping."""
+    sizes = {name: entry for name, entry in found.holder.entries.items() if name.endswith("_parallel_size")}
+    return settings_of(Mapping(sizes, found.holder.span), None)
 
 
 def site(given: Given, reader: Reader) -> Site:
@@ -63,6 +76,8 @@ def site(given: Given, reader: Reader) -> Site:
         unread = tuple(_of_other_engines(given))
         settings = {name: one for name, one in given.settings.items() if name == OTHER_ENGINES}
         return given.to_site("verl", {}, settings=settings, ignored=unread)
+    if given.path.endswith(".megatron"):
+        return given.to_site("verl", {}, rejected=_misplaced(given))
     effective: dict[str, Any] = {name: setting.value for name, setting in given.settings.items()}
     default = effective.get("recompute_modules", UNKNOWN) == _DEFAULT_MODULES
     if default and effective.get("recompute_granularity") != "selective":
@@ -79,6 +94,15 @@ def site(given: Given, reader: Reader) -> Site:
         rejected=wrong,
         source=_SOURCE,
     )
+
+
+def _misplaced(given: Given) -> Iterator[Finding]:
+    """The overrides that lack a level: a role's ``megatron`` has no such fields, and becomes an McoreEngineConfig."""
+    for name, setting in given.settings.items():
+        if name in RECOMPUTE_KEYS:
+            message = f"verl has no {name} in {given.path}"
+            help = f"write {given.path}.{_KEY}.{name}"
+            yield rejected("framework-rule", setting, message, source=_ROLE, help=help)
 
 
 def _of_other_engines(given: Given) -> Iterator[Finding]:

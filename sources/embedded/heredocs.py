@@ -12,8 +12,7 @@ from ..files import kind_of
 from ..text import FILLED_IN
 from .fragment import Collector, Fragment
 
-#: What a script has in it that may hold any of these.
-MARKS = re.compile(r"<<-?[ \t]*[\w'\"\\]|\s-c\s+['\"]")
+_MARKS = re.compile(r"<<-?[ \t]*[\w'\"\\]|\s-c\s+['\"]")
 
 _BEGIN = re.compile(
     r"(?<!<)<<(?P<dash>-?)[ \t]*(?:'(?P<single>[^'\n]+)'|\"(?P<double>[^\"\n]+)\"|(?P<plain>\\?[\w.-]+))"
@@ -38,6 +37,11 @@ _REPLACED = re.compile(r"\\(?P<plain>[$`\\\"]|\n)|\$\{[^{}\n]*\}|\$\([^()\n]*\)|
 #: The most fragments of a script that are read, and the most characters of a command that are looked at: patterns look
 #: on to the end of the line.
 _MOST, _LONGEST = 100, 2000
+
+
+def may_hold(text: str) -> bool:
+    """Whether a script has in it what such pieces come with."""
+    return ("<<" in text or "-c" in text) and _MARKS.search(text) is not None
 
 
 def of_script(text: str) -> Iterator[Fragment]:

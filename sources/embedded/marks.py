@@ -7,10 +7,13 @@ from functools import cache
 from ..keys import NEARLY, WORD, WORDLESS, spelled
 from ..text import lines_with
 
-#: What stands in YAML that holds other files, beside commands.
-_HOLDS = re.compile(
-    r"<<-?[ \t]*[\w'\"\\]|-c\b|[\w-]\.(?:bash|json|py|sh|slurm|toml|ya?ml)[\"']?[ \t]*:"
-    r"|\bshell[ \t]*:[ \t]*[\"']?python"
+#: What stands in YAML that holds other files, beside commands. Each begins with one character, for which a text is
+#: searched far faster than for a choice of several.
+_HOLDS = (
+    re.compile(r"<<-?[ \t]*[\w'\"\\]"),
+    re.compile(r"-c\b"),
+    re.compile(r"\.(?<=[\w-]\.)(?:bash|json|py|sh|slurm|toml|ya?ml)[\"']?[ \t]*:"),
+    re.compile(r"shell(?<=\bshell)[ \t]*:[ \t]*[\"']?python"),
 )
 
 
@@ -30,4 +33,4 @@ def has_commands(text: str, stems: Iterable[str]) -> bool:
 
 def may_hold_files(text: str) -> bool:
     """Whether a text in YAML may have files in it."""
-    return _HOLDS.search(text) is not None
+    return any(pattern.search(text) for pattern in _HOLDS)

@@ -32,12 +32,12 @@ def fragments(document: Document) -> Iterator[Fragment]:
     elif kind == "script":
         from . import heredocs
 
-        if heredocs.MARKS.search(text):
+        if heredocs.may_hold(text):
             yield from heredocs.of_script(text)
     elif kind == "python":
         from . import python_strings
 
-        if python_strings.MARKS.search(text):
+        if python_strings.may_hold(text):
             yield from python_strings.of_python(document)
     elif kind == "toml":
         from .toml import of_toml

@@ -57,7 +57,7 @@ _MARK = re.compile(r"^([ \t]+)[@-]+", re.MULTILINE)
 
 def of_just(text: str) -> Fragment:
     """A justfile: its variables, and the commands of its recipes. ``{{x}}`` is ``${x-}``, which is as long."""
-    script = _HEADER.sub(lambda match: match.group() if ":=" in match.group() else _blank(match), text)
+    script = _HEADER.sub(_blank, text)
     script = _FILLED.sub(_expansion, script)
     script = _MARK.sub(_blank, script)
     return whole("script", _VARIABLE.sub(_assignment, script))

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from ...schemas.names import VALUES
 from ..keys import RECOMPUTE_FLAGS, SCALARS, WORD, is_nearly
 from ..model import UNKNOWN, Setting, Span
 
@@ -153,7 +154,13 @@ HOLDS_FLAGS = re.compile(
 _NUMBER = re.compile(r"[+-]?\d+(?:_\d+)*$|[+-]?(?:\d+\.\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?$")
 #: What is longer is no number that anybody means; Python refuses to read one of thousands of digits.
 _LONGEST_NUMBER = 100
+#: No command that somebody wrote gives a setting more often.
+_LONGEST_CHAIN = 50
 _FLAG = re.compile(r"--([A-Za-z][\w.-]*)(=?)")
+#: What stands before a flag where it is copied from a document or a chat: one dash, or others.
+DASHES = r"[-\u2010-\u2015\u2212]{1,2}"
+#: A flag about recomputation with such dashes, or with a colon behind it, as YAML has it.
+_ODD_FLAG = re.compile(rf"(?!--\w)({DASHES}){WORD}[-_]\w[\w-]*|--{WORD}[-_]\w[\w-]*(?=:$)")
 
 
 def is_recompute(name: str) -> bool:
@@ -211,10 +218,15 @@ class _Sorter:
     def add(self, word: Word, text: str) -> None:
         """Sort in a word that is known."""
         match = _FLAG.match(text) if text.startswith("--") else None
-        if match is None or not (match[2] or match.end() == len(text)):
-            self._take(word)
-            return
         values: list[Word] = []
+        if match is None or not (match[2] or match.end() == len(text)):
+            name = _odd_name(text) if WORD in text else ""
+            if name:
+                self.flags.append((name, word.part(len(text) - len(name)), values))
+                self._values = values
+            else:
+                self._take(word)
+            return
         self.flags.append((match[1].replace("-", "_"), word.part(2, match.end(1)), values))
         self._values = values
         if match[2]:
@@ -252,6 +264,15 @@ class _Sorter:
         (self.others if self._values is None else self._values).append(word)
 
 
+def _odd_name(text: str) -> str:
+    """A flag about recomputation that is written wrongly, with what is odd about it as a part of its name."""
+    match = _ODD_FLAG.match(text)
+    if match is None:
+        return ""
+    dashes = match[1] or ""
+    return dashes + text[len(dashes or "--") :].replace("-", "_")
+
+
 def text_of(word: Word) -> str:
     """A word's text, of a Python file in an unknown folder its name; empty where it is unknown."""
     return word.text or _program(word.shape)
@@ -264,8 +285,19 @@ def _program(shape: str) -> str:
 
 
 def settings_of(flags: Iterable[Flag]) -> dict[str, Setting]:
-    """The settings that flags make, by name; of a flag given twice the last, as argparse has it."""
-    return {flag.name: _setting(flag) for flag in flags}
+    """The settings that flags make, by name; of a flag given twice the last, which replaces those before it."""
+    found: dict[str, Setting] = {}
+    for flag in flags:
+        put(_setting(flag), found)
+    return found
+
+
+def put(setting: Setting, settings: dict[str, Setting]) -> None:
+    """Add a setting that a command gives to those that it gives before, of which it may replace one."""
+    before = settings.get(setting.name)
+    if before is not None and len(before.chain()) < _LONGEST_CHAIN:
+        setting = setting._replace(replaces=before)
+    settings[setting.name] = setting
 
 
 def _setting(flag: Flag) -> Setting:
@@ -281,8 +313,11 @@ def _setting(flag: Flag) -> Setting:
     if not values or flag.name in SWITCHES:
         return Setting(flag.name, UNKNOWN if flag.name in _VALUED else True, flag.key, flag.key)
     first = values[0]
+    choices = VALUES.get(flag.name, ())
+    several = first.text in choices and any(word.text in choices for word in values[1:])
     # an empty default is a placeholder for what the environment is to bring
-    value = UNKNOWN if first.text is None or (first.computed and not first.text) else number(first.text)
+    is_unknown = first.text is None or (first.computed and not first.text) or several
+    value = UNKNOWN if is_unknown else number(first.text or "")
     return Setting(flag.name, value, first.span, flag.key, (), None, computed)
 
 

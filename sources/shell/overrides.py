@@ -26,6 +26,8 @@ class Override(NamedTuple):
     plain: bool = False
     #: Whether it has several values, each for a run of its own.
     sweeps: bool = False
+    #: Whether a blank stands between its key and ``=``, so that it is none.
+    apart: bool = False
 
     def parts(self) -> "tuple[Override, ...]":
         """An override for each key of the mapping that this one sets, such as ``a.b={c:d}``; else this one."""

@@ -99,6 +99,8 @@ _BRACES = re.compile(r"\{[^{}]*(?:,|\.\.)[^{}]*\}")
 _BLANK = re.compile(r"(?:[ \t\r]+|\\\r?\n|#[^\n]*){1,1000}")
 #: Lines without a command, behind an operator.
 _NEXT_LINES = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n){1,1000}")
+#: The ``in`` of a ``case`` on a line below.
+_IN_BELOW = re.compile(rf"{_NEXT_LINES.pattern}[ \t]*in(?=\s)")
 _KEYWORD = re.compile(
     r"(if|then|elif|else|fi|case|esac|for|select|while|until|do|done|function|time|[{}!])(?=[\s;&|()]|$)"
 )
@@ -115,9 +117,9 @@ _MOST_PATTERNS = 20
 #: A loop over more words than these is not followed.
 _MOST_LOOPED = 20
 
-#: Commands that tell something by whether they succeed; others do, or the script is at its end.
 #: Commands that compare what stands in variables.
 COMPARING = frozenset({"[", "[[", "test"})
+#: Commands that tell something by whether they succeed; others do, or the script is at its end.
 _TESTS = frozenset({*COMPARING, "false", "grep", "egrep", "command", "which", "hash", "type"})
 #: What an assignment before it stays behind for.
 _KEEPING = frozenset({".", "eval", "export", "source"})
@@ -143,6 +145,9 @@ _PIPED = re.compile(r"\|\s*(?:sudo\s+)?([\w./-]+)")
 #: Commands that give values to the variables that they name, or take them.
 _READERS = frozenset({"mapfile", "read", "readarray"})
 _GIVERS = _READERS | {"printf", "unset"}
+#: Options of ``read`` that take no value of their own, and the one that has it fill an array.
+_READ_OPTION = re.compile(r"-[ars]+$")
+_INTO_ARRAY = re.compile(r"-[rs]*a")
 
 
 #: After so many statements that end in the middle of something, the rest is no script.
@@ -570,6 +575,7 @@ class Parser:
     def _command(self) -> None:
         start = self.at
         words: list[Word] = []
+        here: Word = ()
         declares = False
         prefixes: list[int] = []
         self.tests, self.negated = self.negated, False
@@ -594,7 +600,8 @@ class Parser:
             if redirect:
                 self.at = redirect.end()
                 self._blank()
-                self.word()
+                word = self.word()
+                here = word if redirect.group() == "<<<" else here
                 continue
             if not words or declares:
                 if self._assignment(local=declares and literal(words[0]) in _LOCAL):
@@ -621,8 +628,14 @@ class Parser:
                     self.events[index] = made._replace(name=_own(made.name, made.start))
             self.events.append(Simple(tuple(words), branch, function, start, self.at, self.heredoc))
             for name in _read(words):
-                unknown = Piece(None, start, self.at, name)
-                made = Assign(name, False, ((unknown,),), False, branch, start, self.at, function=function)
+                value: Word = (Piece(None, start, self.at, name),)
+                array = False
+                if here and not prefixes and _takes_all(words):  # a prefix may say what words are separated by
+                    whole = _own(name, start)
+                    self.events.append(Assign(whole, False, (here,), False, branch, start, self.at, function=function))
+                    array = any(map(_INTO_ARRAY.match, map(literal, words)))
+                    value = (Variable(whole, None, not array, False, start, self.at),)
+                made = Assign(name, False, (value,), array, branch, start, self.at, function=function)
                 self.events.append(made)
 
     @property
@@ -708,7 +721,7 @@ class Parser:
         elif word == "case":
             self._blank()
             subject = self.word()
-            self._to_word("in")
+            self._to_in()
             self._open("case", -1)
             self.subjects[self.branch[-1][0]] = subject
         elif word == "esac":
@@ -787,16 +800,21 @@ class Parser:
         self.nodes[-1] = ("case", 1)
         return True
 
-    def _to_word(self, wanted: str) -> None:
+    def _to_in(self) -> None:
+        """Go behind the ``in`` of a ``case``, which may stand on a line below."""
         while self.at < self.stop:
             self._blank()
+            below = _IN_BELOW.match(self.text, self.at, self.stop)
+            if below:
+                self.at = below.end()
+                return
             if self.at >= self.stop or self.text[self.at] in "\n;":
                 return
             before = self.at
             word = self.word()
             if self.at == before:
                 self.at += 1
-            elif literal(word) == wanted:
+            elif literal(word) == "in":
                 return
 
     def _loop_variable(self) -> None:
@@ -923,6 +941,12 @@ def _read(words: list[Word]) -> list[str]:
     if texts[:2] == ["printf", "-v"]:
         return [text for text in texts[2:3] if _NAME.fullmatch(text)]
     return []
+
+
+def _takes_all(words: list[Word]) -> bool:
+    """Whether a builtin is ``read`` with options and one variable, which gets all that there is to read."""
+    texts = [literal(word) for word in words]
+    return texts[0] == "read" and len(_read(words)) == 1 and all(map(_READ_OPTION.match, texts[1:-1]))
 
 
 #: What tells that a comparison has failed.

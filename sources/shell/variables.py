@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate, groupby, islice
 from typing import NamedTuple
 
@@ -157,7 +157,8 @@ class ShellState:
         if event.array:
             made = (field for word in event.words for field in self.fields(word))
         else:
-            made = (Field(tuple(islice(self._text(word), _MAX_PIECES + 1)), True) for word in event.words)
+            texts = (islice(self._text(word), _MAX_PIECES + 1) for word in event.words)
+            made = (Field(tuple(_named(pieces, event)), True) for pieces in texts)
         if event.append and old is not None:
             if event.array or old.array:
                 made = (*old.fields, *islice(made, MAX_WORDS + 1))
@@ -255,6 +256,13 @@ class ShellState:
                         current, open_ = [], False
         if open_:
             yield Field(tuple(current), expanded)
+
+
+def _named(pieces: Iterable[Piece], event: Assign) -> Iterator[Piece]:
+    """The pieces of an assignment's value; the variable has what only a run can tell."""
+    for piece in pieces:
+        unnamed = piece.text is None and not piece.variable
+        yield piece._replace(variable=event.name) if unnamed else piece
 
 
 #: A flag about recomputation, which may be given again.

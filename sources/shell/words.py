@@ -45,9 +45,8 @@ def commands(script: Script, interesting: re.Pattern[str]) -> list[Command]:
 
     Where the branches of an ``if`` or a ``case`` assign such words, or a loop runs over what stands behind them, the
     script is followed once along each of them, and what the branches of another ``if`` assign is unknown meanwhile:
-    whether two conditions hold together cannot be
-    told. It is followed once more with all of them unknown. Arrays with such words that no command here is given come
-    last, as commands without a name.
+    whether two conditions hold together cannot be told. It is followed once more with all of them unknown. Arrays with
+    such words that no command here is given come last, as commands without a name.
     """
     text, events = script.text, script.events
     carriers = _carriers(text, events, interesting)

@@ -48,6 +48,8 @@ class Found(NamedTuple):
     #: The dotted path of the value, and where to point at when a finding has no better place.
     path: str
     place: Span
+    #: The mapping that it stands in.
+    holder: Mapping
 
 
 def places_of(document: Document, reader: Reader, key: str) -> list[Found] | None:
@@ -71,9 +73,9 @@ def places_of(document: Document, reader: Reader, key: str) -> list[Found] | Non
             config, span = value, value.span
             settings = settings_of(config, Resolver(composed.root, here, RECOMPUTE_KEYS))
             place = span if span.path == document.path else anchor(document)
-            found.append(Found(beside, config, settings, dotted(here), place))
+            found.append(Found(beside, config, settings, dotted(here), place, mapping))
         else:
-            found.append(Found(beside, None, {}, dotted(here), anchor(document)))
+            found.append(Found(beside, None, {}, dotted(here), anchor(document), mapping))
     return found
 
 

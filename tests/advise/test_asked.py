@@ -3,7 +3,9 @@
 import pytest
 
 from recompute_lint.hooks.cli import main
-from recompute_lint.hooks.memory import trains
+from recompute_lint.hooks.engine import Linter
+from recompute_lint.hooks.memory import site_of, trains
+from recompute_lint.hooks.options import Configurations
 from recompute_lint.smoke.advise import asked, command
 from recompute_lint.smoke.advise.estimate import CannotMeasure
 from recompute_lint.smoke.advise.predict import AdviseOptions, AdviseSite, _unread, complete, predict
@@ -175,3 +177,37 @@ def test_roles(path, expected):
 
     Site.path = path
     assert trains(Site) is expected
+
+
+POLICY = (
+    "policy:\n  max_total_sequence_length: {}\n  train_micro_batch_size: 2\n"
+    "  megatron_cfg:\n    activation_checkpointing: true\n"
+)
+ACTOR = (
+    "actor_rollout_ref:\n  actor:\n    megatron:\n      tensor_model_parallel_size: 4\n      param_offload: true\n"
+    "      override_transformer_config:\n        recompute_granularity: full\n"
+)
+COMMAND = (
+    "python -m verl.trainer.main_ppo --config-name=ppo_megatron_trainer.yaml"
+    " actor_rollout_ref.actor.megatron.tensor_model_parallel_size=4"
+    " +actor_rollout_ref.actor.megatron.override_transformer_config.recompute_granularity=full\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.yaml", POLICY.format(4096), {"seq_length": 4096, "micro_batch_size": 2}),
+        ("a.yaml", "length: 8\n" + POLICY.format("${length}"), {"seq_length": 8, "micro_batch_size": 2}),
+        ("a.yaml", POLICY.format("${oc.env:LENGTH}"), {"micro_batch_size": 2}),
+        ("a.yaml", ACTOR, {"tensor_model_parallel_size": 4}),
+        ("a.sh", COMMAND, {"tensor_model_parallel_size": 4}),
+    ],
+)
+def test_sizes_that_stand_beside_the_settings_are_read(name, text, expected, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text(text)
+    sites, _ = Linter(Configurations({}, isolated=True)).sites(name)
+    known = site_of(sites[0]).settings
+    assert {name: known.get(name) for name in (*expected, "seq_length")} == {"seq_length": None, **expected}
+    assert "param_offload" not in known and "train_micro_batch_size" not in known

@@ -77,7 +77,12 @@ def test_the_parts_of_a_rules_page(command):
 def test_a_field_says_what_is_rejected(command):
     out = command("explain", "recompute_method", "--mcore", "0.14.0").out
     assert 'RCL102 invalid-method: recompute_method must be "block" or "uniform".' in out
-    assert "{" not in out
+
+
+@pytest.mark.parametrize("name", meanings.names())
+def test_no_placeholder_of_a_check_is_left(command, name):
+    for release in ("0.12.0", store.releases()[-1]):
+        assert "{" not in command("explain", name, "--mcore", release).out
 
 
 @pytest.mark.parametrize("name", meanings.names())
@@ -132,3 +137,12 @@ def test_the_places_are_those_of_the_sources():
         pytest.skip("not every release is in the cache; tools/update_contracts.py --download-only")
     assert PLACES.read_text(encoding="utf-8") == places_text({name: source_of(name, CACHE) for name in releases})
     assert tagged("0.19.2") == "0.19.0" and tagged("0.16.1") == "0.16.1"
+
+
+@pytest.mark.parametrize(("last", "until"), [("", None), ("0.18.2", "0.18.2")])
+def test_json_has_the_last_release_of_what_is_gone(command, monkeypatch, last, until):
+    from recompute_lint.lint_rules import meaning_page
+
+    monkeypatch.setattr(meaning_page, "releases", lambda meant: ("0.12.0", last))
+    (found,) = json.loads(command("explain", "moe", "--output-format", "json").out)
+    assert (found["since"], found["until"]) == ("0.12.0", until)

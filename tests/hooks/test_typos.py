@@ -28,6 +28,8 @@ GET = 'x = config.get("recompute_granularity", "full")'
         (("check", "--output-fromat=json", "."), "unknown option --output-fromat; did you mean --output-format?"),
         (("show", "--mcroe", "0.16.1", "a.yaml"), "did you mean --mcore?"),
         (("check", "--zzz"), "unknown option --zzz ("),
+        (("check", "--add-noqa", "."), "unknown option --add-noqa; did you mean --add-suppressions?"),
+        (("show", "--add-noqa", "a.yaml"), "unknown option --add-noqa ("),
         (("-q", "check", "a.yaml"), "the command comes first: recompute-lint check -q a.yaml"),
         (("rule", "RCL106"), "did you mean 'recompute-lint explain'?"),
         (("lint", "a.yaml"), "did you mean 'recompute-lint check'?"),

@@ -75,6 +75,49 @@ MISTAKES = {
     "PEP 695": 'type T = int\ndef f[T](c: T):\n    return c.get("recompute_method", "block")',
     "PEP 701": 'x = f"{cfg.get("recompute_method", "block")}"',
     "a decision with another name": 'EMPTY = "full"\nx = cfg.get("recompute_granularity", EMPTY)',
+    "an empty default, of what is kept": "x = self.cfg.recompute_num_layers or 0",
+    "nothing of what is not parsed": "a = load()\nx = a.recompute_num_layers or 0",
+    "select with more": 'x = OmegaConf.select(c, "recompute_method", default="block", throw_on_missing=True)',
+    "a key by its name": 'x = c.get(key="recompute_method", default="block")',
+    "alias of dict.pop": 'pop = dict.pop\nx = pop(c, "recompute_method", "block")',
+    "a dotted key": 'x = c.get("megatron.recompute_method", "block")',
+    "a dotted key of an alias": 'get = c.get\nx = get("megatron.recompute_method", "block")',
+    "another key, with a default that is a name": 'x = c.get("recompute_method", c.get("method", METHOD))',
+    "the same key, read with None, of a call": 'x = c.get("recompute_method", f(None, 1))',
+    "an empty list by name": 'x = c.get("recompute_modules", list())',
+    "a number that is made": 'x = c.get("recompute_num_layers", int(2))',
+    "a list that is made, of modules": 'x = c.get("recompute_modules", list("a"))',
+    "a default of another object's attribute": 'x = self.cfg.get("recompute_method", other.method)',
+    "a default of the object's own class": 'x = self.a.get("recompute_method", self.b.method)',
+    "a name that says empty, of a value": 'MISSING = "full"\nx = c.get("recompute_granularity", MISSING)',
+    "tested by another": 'x = f(c.get("recompute_modules", []))',
+    "tested and handed on": 'x = c.get("recompute_modules", []) or more',
+    "a comprehension over it": 'x = [m for m in c.get("recompute_modules", [])]',
+    "a number of items by another name": 'x = count(c.get("recompute_modules", [])) == 0',
+    "named in a test": 'if (x := c.get("recompute_modules", [])) == 1: pass',
+    "an empty default that two names get": 'def f(c):\n    a = b = c.get("recompute_modules", [])\n    return a == 1',
+    "an empty default of a module": 'a = c.get("recompute_modules", [])\nif "moe" in a: pass',
+    "an empty default that is set again": (
+        'def f(c):\n    a = c.get("recompute_modules", [])\n    a = 1\n    return "moe" in a'
+    ),
+    "an empty default that is unused": 'def f(c):\n    a = c.get("recompute_modules", [])',
+    "an empty default of an attribute": 'def f(c):\n    f.a = c.get("recompute_modules", [])',
+    "an empty default in a call that changes it": (
+        'def f(c):\n    a = g(c.get("recompute_modules", []))\n    return a == 1'
+    ),
+    "kept words with a default": 'def f(**kwargs):\n    return kwargs["x"].pop("recompute_method", "uniform")',
+    "keyword arguments of another": 'def f(c, **kwargs):\n    return c.pop("recompute_method", "uniform")',
+    "setdefault in an or": 'x = c.setdefault("recompute_method", "block") or "uniform"',
+    "a walrus in an or": 'x = (y := c.get("recompute_method")) or "uniform"',
+    "the third of three": 'x = a or c.get("recompute_method") or "uniform"',
+    "in, among others": 'x = c["recompute_method"] if ready and "recompute_method" in c and more else "block"',
+    "hasattr, not": 'x = "block" if not hasattr(c, "recompute_method") else c.recompute_method',
+    "is None": 'x = "block" if c.recompute_method is None else c.recompute_method',
+    "by truth": 'x = c.recompute_method if c.recompute_method else "block"',
+    "by truth, not": 'x = "block" if not c["recompute_method"] else c["recompute_method"]',
+    "not not": 'x = c.recompute_method if not not c.recompute_method else "block"',
+    "a word for people that is a value": "x = f\"{cfg.get('recompute_granularity') or 'full'}\"",
+    "a word for people, outside": 'x = cfg.get("recompute_granularity", "off")',
     "form feed": 'a = 1\n\f\nx = cfg.get("recompute_method", "block")',
 }
 
@@ -141,6 +184,46 @@ FINE = {
     "starred": 'x = cfg.get(*("recompute_granularity", "full"))',
     "a conditional on something else": 'x = cfg["recompute_method"] if ready else "uniform"',
     "noqa": 'x = cfg.get("recompute_method", "block")  # noqa: RCL301',
+    "an ellipsis": 'x = c.get("recompute_method", ...)',
+    "a sentinel by an attribute": 'x = c.get("recompute_method", tools.NOT_GIVEN)',
+    "no default by name": 'x = c.get("recompute_method", no_default)',
+    "a range": 'x = c.get("recompute_num_layers", range(3))',
+    "many methods": 'x = c.get("recompute_method", {"block"})',
+    "many granularities": 'x = c.get("recompute_granularity", [g for g in all])',
+    "its own, with a default of the same": 'x = self.cfg.get("recompute_method", self.cfg.method)',
+    "its own key of another of its own": 'x = self.a.get("recompute_method", self.b.recompute_method)',
+    "an attribute of the same": 'x = c.get("recompute_method", c.method)',
+    "the key of the other, with None": 'x = c.get("recompute_method", d.get("recompute_method", None))',
+    "a getter of something else": 'x = c.fetch("recompute_method", "block")',
+    "getattr without a key": "x = getattr(c)",
+    "select alone": 'x = select("recompute_method")',
+    "dict.get alone": "x = dict.get()",
+    "alias of dict.get alone": 'get = dict.get\nx = get(**{"recompute_method": 1})',
+    "alias of something else": 'get = c.fetch\nx = get("recompute_method", "block")',
+    "two that get": 'get = a.get\nget = b.get\nx = get("recompute_method", "block")',
+    "the class's own": 'x = cls.recompute_method or "uniform"',
+    "a name or another": 'x = recompute_method or "uniform"',
+    "false where it is asked": 'x = c.get("distribute_saved_activations", False) == other',
+    "zero where it is asked": 'if not c.get("recompute_num_layers", 0): pass',
+    "an empty text where it is asked": 'if c.get("recompute_method", "") == "block": pass',
+    "an empty tuple where it is asked": 'if "moe" in c.get("recompute_modules", ()): pass',
+    "an empty mapping where it is asked": 'if "moe" in c.get("recompute_modules", {}): pass',
+    "an empty list by name where it is asked": 'if "moe" in c.get("recompute_modules", list()): pass',
+    "nothing or nothing": 'if c.get("recompute_modules", []) or c.get("recompute_method", ""): pass',
+    "a frozen set that is tested below": (
+        'def f(c):\n    a = frozenset(c.get("recompute_modules", []))\n    if not a: raise ValueError'
+    ),
+    "set aside": 'c.pop("recompute_method", "block")',
+    "tests of something else": 'x = c["recompute_method"] if "recompute_modules" in c else "uniform"',
+    "one of two tests": 'x = c["recompute_method"] if ready or "recompute_method" in c else "uniform"',
+    "not both": 'x = "uniform" if ready and "recompute_method" not in c else c["recompute_method"]',
+    "compared with another": 'x = c.recompute_method if c.recompute_method is not other else "block"',
+    "two comparisons": 'x = c.recompute_method if None is not c.recompute_method is not 1 else "block"',
+    "hasattr of one": 'x = c.recompute_method if hasattr("recompute_method") else "block"',
+    "another test of it": 'x = c.recompute_method if known(c.recompute_method) else "block"',
+    "a name by itself": 'x = recompute_method if recompute_method else "block"',
+    "its own attribute": "x = self.recompute_method if self.recompute_method else None",
+    "a word for people, with more": "print(f\"{'a' + (cfg.recompute_method or '-')}\")",
 }
 
 
@@ -200,6 +283,21 @@ LATE = {
     "a variable": 'def f(c):\n    m = c.get("recompute_method")\n    if m is None:\n        m = "block"\n    return m',
     "a kept attribute": "def f(c):\n    m = c.recompute_method\n    if not m:\n        m = BLOCK\n    return m",
     "an exception": 'try:\n    m = c["recompute_method"]\nexcept KeyError:\n    m = "block"',
+    "with no attribute, after a call": (
+        'try:\n    log()\n    m = c.recompute_method\nexcept AttributeError:\n    log()\n    m = "block"'
+    ),
+    "any exception": 'try:\n    m = c["recompute_method"]\nexcept Exception:\n    m = "block"',
+    "one of two exceptions": 'try:\n    m = c["recompute_method"]\nexcept (OSError, errors.KeyError):\n    m = "block"',
+    "a variable that holds none first": (
+        'def f(c):\n    m = None\n    m = c.recompute_method\n    if m is None:\n        m = "block"\n    return m'
+    ),
+    "a variable, compared": (
+        'def f(c):\n    m = c.recompute_method\n    if m == None:\n        m = "block"\n    return m'
+    ),
+    "getattr": 'if getattr(c, "recompute_method", None) is None:\n    c.recompute_method = "block"',
+    "a place of a place": 'if not a.b.recompute_method:\n    a.b.recompute_method = "block"',
+    "a key of a place": 'if "recompute_method" not in a["b"]:\n    a["b"]["recompute_method"] = "block"',
+    "in a function": 'def f(c):\n    if c.recompute_method is None:\n        c.recompute_method = "block"',
     "several": 'try:\n    m = c.recompute_method\nexcept (KeyError, AttributeError):\n    m = "block"',
 }
 
@@ -228,6 +326,35 @@ NOT_LATE = {
         'def f(c):\n    m = c.get("recompute_method", "uniform")\n    if m is None:\n        m = "block"\n    return m'
     ),
     "another exception": 'try:\n    m = c["recompute_method"]\nexcept OSError:\n    m = "block"',
+    "another exception of two": 'try:\n    m = c["recompute_method"]\nexcept (OSError, ValueError):\n    m = "block"',
+    "any exception at all": 'try:\n    m = c["recompute_method"]\nexcept:\n    m = "block"',
+    "two exceptions": (
+        'try:\n    m = c["recompute_method"]\nexcept KeyError:\n    m = "block"\nexcept OSError:\n    m = "block"'
+    ),
+    "more in the try": 'try:\n    m = c["recompute_method"]\n    n = 1\nexcept KeyError:\n    m = "block"',
+    "a try of something else": 'try:\n    m = c["method"]\nexcept KeyError:\n    m = recompute_method = "block"',
+    "more where it is missing": 'try:\n    m = c["recompute_method"]\nexcept KeyError:\n    m = "block"\n    n = 1',
+    "two targets": 'try:\n    m = c["recompute_method"]\nexcept KeyError:\n    m = n = "block"',
+    "None, after an exception": 'try:\n    m = c["recompute_method"]\nexcept KeyError:\n    m = None',
+    "hasattr of one argument": 'if not hasattr("recompute_method"):\n    c.recompute_method = "block"',
+    "its own key": 'def f(self):\n    if "recompute_method" not in self:\n        self["recompute_method"] = "block"',
+    "its own read": (
+        'def f(self):\n    if self.get("recompute_method") is None:\n        self.recompute_method = "block"'
+    ),
+    "compared with a value": 'if c.recompute_method == "none":\n    c.recompute_method = "block"',
+    "not None": 'if c.recompute_method is not None:\n    c.recompute_method = "block"',
+    "two comparisons": 'if None is c.recompute_method is None:\n    c.recompute_method = "block"',
+    "a variable of two": (
+        'def f(c, d):\n    m = c.recompute_method\n    m = d.recompute_method\n    if m is None:\n        m = "block"'
+    ),
+    "a variable of the module": 'm = c.recompute_method\nif m is None:\n    m = "block"',
+    "a variable that is tested for something else": (
+        'def f(c):\n    m = c.recompute_method\n    if n is None:\n        m = "block"\n    return m'
+    ),
+    "a place by a key that is unknown": 'if "recompute_method" not in c:\n    c[key] = "block"',
+    "a place in what is called": 'if "recompute_method" not in f():\n    f()["recompute_method"] = "block"',
+    "annotated": 'if c.recompute_method is None:\n    m: str = "block"',
+    "a negative": "if not -c.recompute_num_layers:\n    c.recompute_num_layers = 1",
     "another variable": 'try:\n    m = c["recompute_method"]\nexcept KeyError:\n    n = "block"',
 }
 

@@ -229,6 +229,20 @@ LAYOUTS = {
         'VALID_RECOMPUTE_MODULES = [\n    "core_attn",  # a\n    # b\n    "mlp",  # c\n    # d\n    "moe_act",\n'
         '    "layernorm",\n    "mla_up_proj",\n    "moe",\n    "shared_experts",\n]\n',
     ),
+    "a type": (
+        'RecomputeModules = Literal["core_attn", "foo"]\n',
+        'RecomputeModules = Literal["core_attn", "foo"]\n',
+    ),
+    "a type with two modules": (
+        'RecomputeModules = Literal["core_attn", "mlp", "foo"]\n',
+        'RecomputeModules = Literal["core_attn", "mlp", "moe_act", "layernorm", "mla_up_proj", "moe", '
+        '"shared_experts"]\n',
+    ),
+    "a set": (
+        'VALID_RECOMPUTE_MODULES = {"core_attn", "foo", "mlp"}\n',
+        'VALID_RECOMPUTE_MODULES = {"core_attn", "mlp", "moe_act", "layernorm", "mla_up_proj", "moe", '
+        '"shared_experts"}\n',
+    ),
     "a list without a bracket": (
         "VALID_RECOMPUTE_MODULES = 'core_attn', 'mlp'\n",
         "VALID_RECOMPUTE_MODULES = 'core_attn', 'mlp', 'moe_act', 'layernorm', 'mla_up_proj', 'moe', "

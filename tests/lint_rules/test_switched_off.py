@@ -8,6 +8,10 @@ import pytest
 
 OFF = "policy:\n  megatron_cfg:\n    activation_checkpointing: false\n"
 FULL = "recompute_granularity: full\nrecompute_method: uniform\nrecompute_num_layers: 1\n"
+ROLL = (
+    "actor_train:\n  strategy_args:\n    strategy_name: megatron_train\n    strategy_config:\n"
+    "      recompute_granularity: full\n"
+)
 AREAL = "actor:\n  path: /x\n  gradient_checkpointing: false\n  megatron:\n"
 
 
@@ -28,6 +32,8 @@ AREAL = "actor:\n  path: /x\n  gradient_checkpointing: false\n  megatron:\n"
         (f"{FULL}recompute_modules: [moe_atc]\n", ["4:1 RCL201", "4:21 RCL106"]),
         (f"{FULL}recompute_modules: [mlp]\n", ["4:1 RCL201"]),
         ("recompute_granularity: null\nrecompute_modules: [moe_atc]\n", ["2:1 RCL201", "2:21 RCL106"]),
+        (f"{ROLL}      recompute_modules: moe,layernorm\n", ["6:7 RCL201"]),  # ROLL splits the string
+        (f"{ROLL}      recompute_modules: moe,layernrm\n", ["6:7 RCL201", "6:30 RCL106"]),
     ],
 )
 def test_wrong_values_are_warnings(command, text, expected):

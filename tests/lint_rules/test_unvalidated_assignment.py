@@ -65,6 +65,63 @@ MISTAKES = {
     "left below": "m.recompute_granularity = granularity\nif granularity not in KNOWN:\n    return",
     "set below a check that ends": ("if granularity in KNOWN:\n    pass\nm.recompute_granularity = granularity"),
     "asked and then not": ("if not (granularity in KNOWN and force):\n    m.recompute_granularity = granularity"),
+    "a validator between": (
+        "m.recompute_modules = modules\nm.finalize()\nm.recompute_method = 'block'\nm.recompute_modules = modules"
+    ),
+    "its own class validated before": "super().__post_init__()\nself.config.recompute_modules = modules",
+    "its own class is made": "self.config.recompute_modules = modules\nsuper().__init__()",
+    "another of its own validates": "self.config.recompute_modules = modules\nother.__post_init__()",
+    "validated by name only": "m.recompute_modules = modules\nm.validated()",
+    "validated by another's method": "m.recompute_modules = modules\nsuper().__post_init__()",
+    "replaced, not by data classes": "m.recompute_modules = modules\nother.replace(m)",
+    "a class by its name only": "m.recompute_modules = modules\nreturn Configuration(m)",
+    "a call on the class": "m.recompute_modules = modules\nreturn m.__class__",
+    "type of it only": "m.recompute_modules = modules\nreturn type(m)",
+    "a call that makes a call": "m.recompute_modules = modules\nreturn make(m)(m)",
+    "right where another is": "if method in KNOWN and force:\n    m.recompute_granularity = granularity",
+    "not right": "if not granularity in KNOWN:\n    m.recompute_granularity = granularity",
+    "wrong": "if granularity not in KNOWN:\n    m.recompute_granularity = granularity",
+    "not equal": 'if granularity != "full":\n    m.recompute_granularity = granularity',
+    "equal to itself": "if granularity == granularity:\n    m.recompute_granularity = granularity",
+    "one of it": 'if "full" in granularity:\n    m.recompute_granularity = granularity',
+    "among nothing": 'if granularity in (None, "", ["none"]):\n    m.recompute_granularity = granularity',
+    "nothing is it": "if None == granularity:\n    m.recompute_granularity = granularity",
+    "asked for its type": "if type(modules) == list:\n    m.recompute_modules = modules",
+    "asked whether it has something": "assert hasattr(modules, 'x')\nm.recompute_modules = modules",
+    "a check of a part by name": (
+        "for one in method:\n    if one not in KNOWN:\n        raise ValueError\nm.recompute_modules = modules"
+    ),
+    "a list that is not asked": "bad = [one for one in modules]\nassert not bad\nm.recompute_modules = modules",
+    "a union": "unknown = set(modules) | KNOWN\nassert not unknown\nm.recompute_modules = modules",
+    "an update": "modules.update(KNOWN)\nm.recompute_modules = modules",
+    "bounds with None": "assert None < granularity\nm.recompute_granularity = granularity",
+    "identity": "assert granularity is KNOWN\nm.recompute_granularity = granularity",
+    "a message": "if granularity not in KNOWN:\n    parser.warn(granularity)\nm.recompute_granularity = granularity",
+    "an end of another": "if force:\n    raise ValueError\nm.recompute_granularity = granularity",
+    "an end in a branch of more": (
+        "if granularity not in KNOWN:\n    log()\n    if force:\n        raise ValueError\n"
+        "m.recompute_granularity = granularity"
+    ),
+    "replaced by what is no constant": (
+        "if granularity not in KNOWN:\n    granularity = other\nm.recompute_granularity = granularity"
+    ),
+    "another is replaced": "if granularity not in KNOWN:\n    method = 'block'\nm.recompute_granularity = granularity",
+    "replaced where it is right": (
+        "if granularity in KNOWN:\n    granularity = 'full'\nm.recompute_granularity = granularity"
+    ),
+    "left where it is right": "if granularity in KNOWN:\n    return\nm.recompute_granularity = granularity",
+    "a case that is not left": (
+        'match granularity:\n    case "full":\n        pass\n    case _:\n        log()\n'
+        "m.recompute_granularity = granularity"
+    ),
+    "set where nothing matches": "match granularity:\n    case _:\n        m.recompute_granularity = granularity",
+    "set where anything matches": "match granularity:\n    case other:\n        m.recompute_granularity = granularity",
+    "a case of another that is set": 'match method:\n    case "x":\n        m.recompute_granularity = granularity',
+    "another name for another": "other = method\nassert other in KNOWN\nm.recompute_granularity = granularity",
+    "a copy of more": "both = list(modules, method)\nassert both in KNOWN\nm.recompute_modules = other",
+    "an alias of another's": "model = cfg.model\nmodel.recompute_modules = modules\nargs.finalize()",
+    "a key is validated": "validate_modules(config['x'])\nm.recompute_modules = modules",
+    "a length is validated": "validate_size(len(modules))\nm.recompute_modules = modules",
     "built here, from arguments": "c = TransformerConfig(num_layers=1)\nc.recompute_method = args.recompute_method",
 }
 
@@ -178,6 +235,60 @@ FINE = {
         'match granularity:\n    case "x":\n        raise ValueError\nm.recompute_granularity = granularity'
     ),
     "an alias of an alias": "a = cfg.model\nb = a\nb.recompute_modules = modules\ncfg.finalize()",
+    "right, and more": "if granularity in KNOWN in force:\n    m.recompute_granularity = granularity",
+    "its own class validates": "self.config.recompute_modules = modules\nsuper().__post_init__()",
+    "a validator with a dash": "m.recompute_modules = modules\n_validate(m)",
+    "validated again": "m.recompute_modules = modules\nrevalidate_config(m)",
+    "validated by keyword": "m.recompute_modules = modules\nvalidate_config(config=m)",
+    "what is validated": "m.recompute_modules = modules\nvalidated_config(m)",
+    "a method that validates": "m.recompute_modules = modules\nm.validate_all()",
+    "overridden and finalized": "m.recompute_modules = modules\nm.apply_overrides_and_finalize()",
+    "replaced by name": "m.recompute_modules = modules\nreturn replace(m)",
+    "by its class": "m.recompute_modules = modules\nreturn m.__class__(**vars(m))",
+    "given to a provider": "m.recompute_modules = modules\nreturn ModelProvider(m)",
+    "given to arguments": "m.recompute_modules = modules\nreturn Args(x=m)",
+    "twice, and then": "m.recompute_modules = modules\nm.finalize()\nm.recompute_modules = modules\nm.finalize()",
+    "equal to one": 'if "full" == granularity:\n    m.recompute_granularity = granularity',
+    "not unequal": 'if not granularity != "full":\n    m.recompute_granularity = granularity',
+    "right and right": 'if granularity == "full" and granularity in KNOWN:\n    m.recompute_granularity = granularity',
+    "bounds": "assert 0 < granularity <= 3\nm.recompute_granularity = granularity",
+    "bounds in a test": "if granularity < 3:\n    m.recompute_granularity = granularity",
+    "an intersection": "if not set(modules) & KNOWN:\n    raise ValueError\nm.recompute_modules = modules",
+    "what either has": "unknown = set(modules) ^ KNOWN\nassert not unknown\nm.recompute_modules = modules",
+    "superset": "assert KNOWN.issuperset(modules)\nm.recompute_modules = modules",
+    "a verdict of a verdict": (
+        "bad = [one for one in modules if one not in KNOWN]\nwrong = len(bad)\nif wrong:\n    raise ValueError\n"
+        "m.recompute_modules = modules"
+    ),
+    "checked in a loop below it": (
+        "m.recompute_modules = modules\nfor one in m.recompute_modules:\n    assert one in KNOWN"
+    ),
+    "a name for it is checked": "other = granularity\nassert other in KNOWN\nm.recompute_granularity = granularity",
+    "a copy of it is checked": "other = list(modules)\nassert set(other) <= KNOWN\nm.recompute_modules = modules",
+    "the program ends": "if granularity not in KNOWN:\n    sys.exit(1)\nm.recompute_granularity = granularity",
+    "a test fails": "if granularity not in KNOWN:\n    pytest.fail()\nm.recompute_granularity = granularity",
+    "it ends in the other branch": (
+        "if granularity in KNOWN:\n    pass\nelse:\n    raise ValueError\nm.recompute_granularity = granularity"
+    ),
+    "it ends after a message": (
+        "if granularity not in KNOWN:\n    log()\n    raise ValueError\nm.recompute_granularity = granularity"
+    ),
+    "replaced by a list": "if modules not in KNOWN:\n    modules = ['moe']\nm.recompute_modules = modules",
+    "replaced otherwise": (
+        "if granularity in KNOWN:\n    pass\nelse:\n    granularity = None\nm.recompute_granularity = granularity"
+    ),
+    "two names, both replaced": (
+        "if granularity not in KNOWN:\n    method = granularity = 'full'\nm.recompute_granularity = granularity"
+    ),
+    "passed over where it is wrong": (
+        "for x in config:\n    if granularity not in KNOWN:\n        continue\n    "
+        "m.recompute_granularity = granularity"
+    ),
+    "a case that is replaced": (
+        'match granularity:\n    case "full":\n        pass\n    case _:\n        granularity = "full"\n'
+        "m.recompute_granularity = granularity"
+    ),
+    "in parts of more": "assert granularity.lower() in KNOWN\nm.recompute_granularity = granularity",
     "another attribute": "m.recompute_everything = modules",
 }
 

@@ -141,13 +141,21 @@ def test_somebody_elses_is_not_believed(tree, tmp_path, of):
     assert derived(root, keep=True) == first
 
 
-def test_what_others_may_write_is_not_believed(tree, tmp_path):
+@pytest.mark.parametrize(
+    ("mode", "believed"), [(0o600, True), (0o755, True), (0o666, False), (0o620, False), (0o602, False)]
+)
+def test_what_others_may_write_is_not_believed(tree, tmp_path, mode, believed):
+    import hashlib
+
     root = tree()
     first = derived(root, keep=True)
-    content = kept(tmp_path).read_bytes().replace(b"invalid-granularity", b"invalid-method")
-    kept(tmp_path).write_bytes(content)
-    kept(tmp_path).chmod(0o666)
-    assert derived(root, keep=True) == first
+    schema = {"allOf": [], "properties": {}, "x-modules": []}
+    poisoned = json.dumps({"schema": schema, "read": {}}).encode()
+    kept(tmp_path).write_bytes(hashlib.sha256(poisoned).hexdigest().encode() + b"\n" + poisoned)
+    kept(tmp_path).chmod(mode)
+    assert (guards(derived(root, keep=True)) == []) is believed
+    if not believed:
+        assert derived(root, keep=True) == first
 
 
 def test_a_folder_that_others_may_write_to_is_closed(tree, tmp_path):

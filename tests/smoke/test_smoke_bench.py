@@ -10,7 +10,8 @@ from recompute_lint.hooks.commands import smoke_options
 from recompute_lint.smoke import bench, cli, predicted
 from recompute_lint.smoke.advise import places
 from recompute_lint.smoke.advise.predict import AdviseOptions, AdviseSite
-from recompute_lint.smoke.request import GIB, SmokeOptions, Unavailable
+from recompute_lint.smoke.request import GIB, SmokeOptions, SmokeSite, Unavailable
+from recompute_lint.sources.model import Site
 
 from ..advise.conftest import LLAMA, MIXED
 from .conftest import DENSE, full, selective, site
@@ -167,7 +168,15 @@ def test_the_prediction_is_told_all_that_a_recipe_says(tmp_path):
     )
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
-    (found,) = smoke_options.sites(parser.parse_args(["--mcore", "installed", str(recipe)]))
+    namespace = parser.parse_args(["--mcore", "installed", str(recipe)])
+    read: list[SmokeSite] = []
+
+    def take(sites: list[Site]) -> int:
+        read.extend(smoke_options.for_smoke(sites, namespace))
+        return 0
+
+    assert smoke_options.run_on_sites(namespace, take) == 0
+    (found,) = read
     assert found.known.dialect == "nemo-rl"
     assert found.known.settings["optimizer"]["use_precision_aware_optimizer"] is True
 

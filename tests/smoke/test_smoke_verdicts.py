@@ -279,6 +279,26 @@ def test_without_megatron_there_is_a_message(options, installed_core, tmp_path):
     assert "Traceback" not in done.stderr
 
 
+SETTINGS = "num_layers: 2\nhidden_size: 64\nnum_attention_heads: 4\nrecompute_granularity: selective\n"
+BROKEN = "recompute_granularity: [selective\n"
+
+
+@pytest.mark.parametrize(("name", "shown"), [("smoke", "good.yaml:1: pass"), ("bench", "good.yaml:1")])
+def test_the_recipes_beside_one_that_cannot_be_read_are_run(command, release, name, shown):
+    options = ["--mcore", release("0.16.1"), "--device", "cpu", *(["--no-predict"] if name == "bench" else [])]
+    ran = command(name, *options, ".", files={"broken.yaml": BROKEN, "good.yaml": SETTINGS})
+    assert ran.code == 2
+    assert shown in ran.out
+    assert [line.split(" ")[:2] for line in ran.err.splitlines()] == [["broken.yaml:2:1:", "RCL901"]]
+
+
+@pytest.mark.parametrize("name", ["advise", "bench", "smoke"])
+def test_a_recipe_that_cannot_be_read_is_not_called_one_without_settings(command, name):
+    ran = command(name, "broken.yaml", files={"broken.yaml": BROKEN})
+    assert (ran.code, ran.out) == (2, "")
+    assert [line.split(" ")[:2] for line in ran.err.splitlines()] == [["broken.yaml:2:1:", "RCL901"]]
+
+
 @pytest.mark.parametrize("wanted", ["0.0.1", "nowhere", "."])
 def test_a_megatron_that_is_not_there_gives_a_message(wanted, capsys, options, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -136,3 +136,58 @@ def test_a_document_has_the_values_that_omegaconf_gives(text):
 def test_the_environment_leaves_the_default(text: str, value: object) -> None:
     """A number becomes text, unless ``oc.decode`` makes one of it again: what stands there decides it."""
     assert resolved(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("${add:1,2}", 3),
+        ("${div:3,2}", 1.5),
+        ("${div:3,0}", UNKNOWN),
+        ("${max:3,2}", 3),
+        ("${add:a,1}", UNKNOWN),
+        ("${mul:a,2}", UNKNOWN),
+        ("${add:a,b}", "ab"),
+        ("${min:1,2}", UNKNOWN),
+        ("${mul:2}", UNKNOWN),
+        ("${a.c}", ["x", {"d": True}]),
+        ("${a.c.2}", UNKNOWN),
+        ("${..null}", 5),
+        ("${...null}", UNKNOWN),
+        ("${", UNKNOWN),
+    ],
+)
+def test_resolvers_and_references(text: str, value: object) -> None:
+    assert resolved(text) == value
+
+
+@pytest.mark.parametrize(
+    ("bound", "most", "fits", "too_much"),
+    [
+        ("_MAX_BITS", 3, "${add:3,4}", "${add:4,4}"),
+        ("_MAX_LENGTH", 12, "${add:1,2} ", "${add:1,2} yyy"),
+        ("_MAX_LENGTH", 10, "${a.b}", "${a.b}${a.b}"),
+    ],
+)
+def test_what_is_too_large_is_unknown(
+    bound: str, most: int, fits: str, too_much: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interpolation, bound, most)
+    assert resolved(fits) is not UNKNOWN
+    assert resolved(too_much) is UNKNOWN
+
+
+@pytest.mark.parametrize("name", "xyz")
+def test_a_text_a_list_or_a_mapping_of_so_many(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root,), _ = parse("x: [1, 2, 3, 4]\ny: abcd\nz: {a: 1, b: 2, c: 3, d: 4}\n", "a.yaml")
+    monkeypatch.setattr(interpolation, "_MAX_LENGTH", 4)
+    assert resolve(root, ("w",), f"${{{name}}}") == to_python(root.entries[name].value)
+    for longer in ("abcde", [1] * 5):
+        assert resolve(root, ("w",), f"${{oc.env:X,{longer}}}") is UNKNOWN
+
+
+@pytest.mark.parametrize(("name", "value"), [("a", 1), ("b", 1), ("c", UNKNOWN), ("d", UNKNOWN)])
+def test_references_are_followed_so_deep(name: str, value: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root,), _ = parse("a: 1\nb: ${a}\nc: ${b}\nd: ${c}\n", "a.yaml")
+    monkeypatch.setattr(interpolation, "_MAX_DEPTH", 1)
+    assert resolve(root, ("x",), f"${{{name}}}") == value

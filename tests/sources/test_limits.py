@@ -60,6 +60,11 @@ BOUNDS: dict[str, tuple[str, str, int, str, Callable[[int], str]]] = {
         lambda n: f"python t.py {FLAG}\ncat {' '.join(f'<<A{i}' for i in range(n))}\n"),
     "nests expansions or here-documents deeper than 3": (
         "shell.syntax", "_MAX_DEPTH", 3, "a.sh", lambda n: f"python t.py {FLAG} {'$(a ' * n}{')' * n}\n"),
+    "nests expansions or here-documents deeper than 2": (
+        "shell.syntax", "_MAX_DEPTH", 2, "a.sh",
+        lambda n: f"bash <<A\ntrue\nA\ntrue ${{X}} $(true) ${{Y:-a}}\npython t.py {FLAG} {'$(a ' * n}{')' * n}\n"),
+    "takes more than 20 steps to read": (
+        "shell.syntax", "_MAX_STEPS", 20, "a.sh", lambda n: f"python t.py {FLAG}\n" + "\n" * (n - 10)),
     "has more than 5 lines": (
         "shell.sourced", "_MAX_LINES", 5, "a.sh", lambda n: f"python t.py {FLAG}\n" + "\n" * (n - 1)),
     "has more than 6 lines": (

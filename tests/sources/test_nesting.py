@@ -63,8 +63,41 @@ DEPTHS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "depth", "place"), DEPTHS)
+#: Lines that end as on other systems, strings that are open, and how strings stand in each other.
+MORE = [
+    ("if a:\r b\r", 2, 0),
+    ("if a:\r\n b\r\n  c", 3, 13),
+    (" a", 1, 1),
+    ("  a\n  b", 1, 2),
+    ("if a:\n b\nelse:\n if c:\n  d", 3, 16),
+    ("if a:\n b\nelif c:\n d\n\nx\nif e:\n f", 3, 18),
+    ("while a:\n  if b:\n   c\n d", 3, 11),
+    ("f'{a", 1, 0),
+    ("'a", 1, 0),
+    ("x = '''a\n(((", 1, 0),
+    ("f'''{(a)}'''", 3, 0),
+    ("F'{(a)}'", 3, 0),
+    ("t'{(a)}'", 3, 0),
+    ("u'{(a)}'", 1, 0),
+    ("f''", 1, 0),
+    ("f'{{(((a)))}}'", 6, 0),
+    ("f'{f\"{a}\"}'", 3, 0),
+    ("(f'{a}')", 3, 1),
+    ("(a, 'b' 'c')", 3, 8),
+    ("'a' # b\n'c'", 1, 0),
+    ("1.5 + 2", 2, 4),
+]
+
+
+@pytest.mark.parametrize(("text", "depth", "place"), [*DEPTHS, *MORE])
 def test_a_text_is_as_deep_as_its_constructs(text: str, depth: int, place: int | None) -> None:
     assert first_too_deep(text, depth) is None
     if depth:
         assert first_too_deep(text, depth - 1) == place
+
+
+def test_strings_stand_in_each_other_so_many_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recompute_lint.sources.python.nesting._MOST_STRINGS", 1)
+    assert first_too_deep("f'{a}'") is None
+    assert first_too_deep("f'{f\"b\"}'") is None
+    assert first_too_deep("f'{f\"{b}\"}'") == 0

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from recompute_lint.sources.model import Finding, Span
 from recompute_lint.sources.python import cst
-from recompute_lint.sources.python.comments import Places, of_python, of_yaml
+from recompute_lint.sources.python.comments import Places, comments, of_python, of_yaml
 from recompute_lint.sources.python.query import path_of
 from recompute_lint.sources.python.text import decode_python, encoding_of, pieces
 from recompute_lint.sources.python.tree import Python, parse
@@ -283,3 +283,88 @@ def test_strings_that_python_joins_are_one():
 def test_a_hash_in_a_yaml_string_is_no_comment():
     text = 'a: "x # y"  # z\nb: x#y\n# w\nc: it\'s  # v\n'
     assert [prose.text for prose in of_yaml(text, list(range(len(text))))] == [" z", " w", " v"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "found"),
+    [
+        ("python", "# a\nx = '# b'  # c\n", [" a", " c"]),
+        ("yaml", "# a\nx: '# b'  # c\ny: x#d\n", [" a", " c"]),
+        ("yaml", 'x: "# \\" # b"  # c\n', [" c"]),
+        ("yaml", "x: it's  # c\n", [" c"]),
+        ("yaml", "x: |\n  # a\n  b\n# c\n", [" c"]),
+        ("yaml", "x: |  # a\n  # b\n\n  # c\ny: 1  # d\n", [" a", " d"]),
+        ("yaml", "x: >-\n  # a", []),
+        ("yaml", "- |+\n # a\n- 1  # b\n", [" b"]),
+        ("yaml", "  x: &a !b |\n    # a\n  # b\n", [" b"]),
+        ("yaml", "  x: |\n   # a\n   b\n y: 1 # c\n", [" c"]),
+        ("yaml", "x: a|\n  # b\n", [" b"]),
+        ("yaml", "#\n", [""]),
+        ("script", "x: |\n  # a\n", [" a"]),
+        ("script", "a '# b' # c\r\n# d\r\n", [" c", " d"]),
+    ],
+)
+def test_comments(kind: str, text: str, found: list[str]) -> None:
+    assert [text[one.start : one.end] for one in comments(text, kind)] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("# a\n# b\n", [" a\n b"]),
+        ("# a\r# b\r\n# c", [" a\n b\n c"]),
+        ("# a\n\n# b\n", [" a", " b"]),
+        ("x  # a\n# b\n# c\n", [" a", " b\n c"]),
+        ("# a\nx\n# b\n", [" a", " b"]),
+        ("  # a\n    # b\n", [" a\n b"]),
+        ("'a' 'b'", ["ab"]),
+        ("'a'\n\n  rb'b'", ["ab"]),
+        ("'a', 'b'", ["a", "b"]),
+        ("'a' x 'b'", ["a", "b"]),
+        ("'a' xyz 'b'", ["a", "b"]),
+        ("'a'  # b\n'c'", ["a", " b", "c"]),
+        ("'''a''' \"b\"", ["ab"]),
+    ],
+)
+def test_what_a_reader_takes_for_one(text: str, found: list[str]) -> None:
+    everything = list(range(len(text) + 1))
+    assert [prose.text for prose in of_python(text, everything)] == found
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ([], []),
+        ([2], ["a"]),
+        ([1], []),
+        ([3], []),
+        ([8], ["bc"]),
+        ([7, 9], ["bc"]),
+        ([2, 12], ["a", "bc"]),
+        ([13], []),
+        ([99], []),
+    ],
+)
+def test_only_what_is_wanted(wanted: list[int], found: list[str]) -> None:
+    text = "('a', 'b'\n 'c')"
+    assert [prose.text for prose in of_python(text, wanted)] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("# a\nx = 1\ny = 2\n", "x = 1"),
+        ("# a\r\nx = 1\r\ny = 2\r\n", "x = 1"),
+        ("# a", ""),
+        ("# a\n", ""),
+        ("x = 1  # a\ny = 2\n", "x = 1  "),
+        ("# a\n# b\nx = 1\n", "x = 1"),
+        ("x = 'a'\ny = 2\n", "x = "),
+        ("y = 2\rx = 'a'\r", "x = "),
+        ("  'a'\nx = 1\n", "  "),
+    ],
+)
+def test_the_code_beside_or_below(text: str, code: str) -> None:
+    (prose,) = of_python(text, list(range(len(text))))
+    assert prose.code == code
+    assert prose.is_comment is ("#" in text)

@@ -99,6 +99,8 @@ MISTAKES = {
         'c.recompute_granularty = "full"\nc.recompute_metod = "block"',
         [(1, 1, "RCL206"), (2, 1, "RCL206")],
     ),
+    "parsed arguments, through a name": ('g = "ful"\nargs.recompute_granularity = g', [(1, 6, "RCL101")]),
+    "in a list of targets": ('[c.recompute_granularity, x] = ["selectiv", None]', [(1, 34, "RCL101")]),
     "at module level": ('c.recompute_granularity = "sel"\n', [(1, 28, "RCL101")]),
 }
 
@@ -159,6 +161,11 @@ FINE = {
     "numbers": "c.recompute_num_layers = 1 if x else 2",
     "a parameter that is null": "def f(recompute_method=None): pass",
     "a job without a base": 'class J:\n    recompute_granularity = "ful"',
+    "one target of more values": 'c.recompute_granularity, x = ("ful",)',
+    "more values than targets": 'c.recompute_granularity, = "ful", 1',
+    "setattr of two": 'setattr(c, "recompute_granularity")',
+    "append of two": 'c.recompute_modules.append("mlpp", 1)',
+    "a function that appends": 'append("mlpp")',
     "a tuple of targets": 'c.recompute_granularity, c.recompute_method = "full", "block"',
 }
 
@@ -186,3 +193,14 @@ def test_leaves_alone(lint, code):
 def test_fixes_leave_python(command, before, after):
     command("check", "--fix", "--unsafe-fixes", "a.py", files={"a.py": before})
     assert Path("a.py").read_text() == after
+
+
+def test_a_container_is_not_its_model(lint):
+    """Any attribute can be set on a dataclass; Megatron-Bridge reads the model's."""
+    head = "from megatron.bridge.recipes.x import config\n\n\ndef recipe():\n    cfg = config()\n"
+    model, wrong = "    cfg.model.num_layers = 4\n", '    cfg.recompute_granularity = "selective"\n'
+    assert lint({"a.py": head + model + wrong}) == [("a.py", 7, 5, "RCL209")]
+    assert lint({"a.py": head + wrong.replace("cfg.", "cfg.model.") + model}) == []
+    assert lint({"a.py": head + wrong}) == []  # it may be the model
+    assert lint({"a.py": f"{head}{model}\n\ndef other(cfg):\n{wrong}"}) == []
+    assert lint({"a.py": (head + model + wrong).replace("megatron.bridge", "megatron_bridge")}) == []

@@ -94,3 +94,15 @@ def test_flags_of_two_ifs_may_stand_together() -> None:
     )
     found = [(site.value("recompute_method"), site.value("recompute_num_layers")) for site in sites(script)]
     assert sorted(found, key=str) == sorted([("block", UNKNOWN), (UNKNOWN, 1), (UNKNOWN, UNKNOWN)], key=str)
+
+
+@pytest.mark.parametrize(("depth", "found"), [(2, ["a"]), (1, [UNKNOWN])])
+def test_functions_are_followed_so_deep(depth: int, found: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recompute_lint.sources.shell.functions._MAX_DEPTH", depth)
+    assert granularities(f"f() {{ g; }}\ng() {{ G=a; }}\nf\n{RUN}") == found
+
+
+@pytest.mark.parametrize(("words", "found"), [(2, ["b"]), (1, [UNKNOWN])])
+def test_so_many_words_of_a_call_are_seen(words: int, found: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recompute_lint.sources.shell.functions._MAX_WORDS", words)
+    assert granularities(f'f() {{ G="$2"; }}\nf a b\n{RUN}') == found

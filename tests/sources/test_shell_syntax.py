@@ -56,6 +56,15 @@ def events(text: str) -> list[str]:
 
 
 BECOMES = [
+    ("a `` b", ["a|?|b"]),
+    ('a "``" b', ["a|?|b"]),
+    ("a `b", []),
+    ("case $X\nin a) b ;; esac; c", ["b [0.0]", "c"]),
+    ("case $X # a\n\n  in\n a) b ;; esac; c", ["b [0.0]", "c"]),
+    ("case $X\nindeed a; b", ["indeed|a [0.0]", "b [0.0]"]),
+    ("case $X; a", ["a [0.0]"]),
+    ("if [ $X = a ]; then b; else c; fi", ["[|$X|=|a|] [0.0]", "b [0.0]", "c [0.1]"]),
+    ("[ $X = a ] && b || c", ["[|$X|=|a|]", "b [0.0]", "c [0.1]"]),
     ("a b", ["a|b"]),
     ("a 'b c' d", ["a|b c|d"]),
     ('a "b c" d', ["a|b c|d"]),
@@ -284,3 +293,54 @@ def test_what_only_a_run_can_tell_stands_where_the_script_has_it(script: str, te
     parts = [part for event in parsed(script) for word in event.words for part in word]
     unknown = [part for part in parts if isinstance(part, Piece) and part.text is None]
     assert [script[part.start : part.end] for part in unknown] == texts
+
+
+def assumed(script: str) -> list[str]:
+    events: list[Event] = []
+    Parser(script, events).script()
+    nodes: dict[int, int] = {}
+    return [shown(event, nodes) for event in events if isinstance(event, Simple) and event.assumed]
+
+
+@pytest.mark.parametrize(
+    ("script", "holds"),
+    [
+        ("if [ $X = a ]; then b; else c; fi", ["[|$X|!=|a|] [0.1]"]),
+        (
+            "if [ $X = a ]; then b; elif [ $Y = c ]; then d; else e; fi",
+            ["[|$X|!=|a|] [0.1]", "[|$X|!=|a|] [0.2]", "[|$Y|!=|c|] [0.2]"],
+        ),
+        ("[ $X = a ] && b", ["[|$X|=|a|] [0.0]"]),
+        ("[ $X = a ] || b", ["[|$X|!=|a|] [0.0]"]),
+        ("[ $X = a ] && b || c", ["[|$X|=|a|] [0.0]", "[|$X|!=|a|] [0.1]"]),
+        ("[[ $X != a ]] || b", ["[[|$X|=|a|]] [0.0]"]),
+        ("test -n $X || b", ["test|-z|$X [0.0]"]),
+        ("test -z $X || b", ["test|-n|$X [0.0]"]),
+        ("[ $X == a ] || b", ["[|$X|!=|a|] [0.0]"]),
+        ("case $X in a) b;; (c) d;; esac", ["[|$X|=|a [0.0]", "[|$X|=|c [0.1]", "[|$X|!=|a [0.1]"]),
+        ("case $X\nin a) b;; esac", ["[|$X|=|a [0.0]"]),
+        ("case $X in in) b;; esac", ["[|$X|=|in [0.0]"]),
+        ('case "$X" in "a") b;; esac', ['[|"$X"|=|a [0.0]']),
+        ("case $X in 'a') b;; esac", ["[|$X|=|a [0.0]"]),
+        ("if [ $X -gt 1 ]; then b; else c; fi", []),
+        ("if grep a; then b; else c; fi", []),
+        ("if ! [ $X = a ]; then b; else c; fi", []),
+        ("if a; [ $X = a ]; then b; else c; fi", []),
+        ("if [ $X = a ]; then [ $Y = b ]; else c; fi", ["[|$X|!=|a|] [0.1]"]),
+        ("if [ $X = a ] && [ $Y = b ]; then c; else d; fi", ["[|$X|=|a|] [0.0 1.0]"]),
+        ("a && b || c", []),
+    ],
+)
+def test_what_holds_in_an_arm(script: str, holds: list[str]) -> None:
+    assert assumed(script) == holds
+
+
+def test_what_the_arms_before_leave_is_told_by_so_many_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recompute_lint.sources.shell.syntax._MOST_PATTERNS", 1)
+    assert assumed("case $X in a) ;; b) ;; c) ;; esac")[-2:] == ["[|$X|=|c [0.2]", "[|$X|!=|a [0.2]"]
+
+
+@pytest.mark.parametrize(("most", "becomes"), [(2, ["X = a [0.0]", "X = b [0.1]", "X = ?"]), (1, ["X = ?"])])
+def test_a_loop_over_so_many_words_is_followed(most: int, becomes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recompute_lint.sources.shell.syntax._MOST_LOOPED", most)
+    assert [one for one in events("for X in a b; do :; done") if one.startswith("X")] == becomes

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recompute_lint.sources.model import UNKNOWN
+from recompute_lint.sources.model import UNKNOWN, TooMuch
+from recompute_lint.sources.yaml.search import child, cut, mappings, text_at
 from recompute_lint.sources.yaml.tree import Mapping, parse, resolve_plain, to_python
 
 HEAD = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n    recompute_granularity: selective\n"
@@ -223,3 +226,56 @@ def test_only_so_many_parents_are_kept(tmp_path, monkeypatch):
     assert reader.document("2.yaml") is documents[2]
     assert reader.document("1.yaml") is documents[1]
     assert reader.document("0.yaml") is not documents[0]
+
+
+TREE = "a: {b: [1, {c: x}, [{d: 1}]], e: {}}\nf: [2]\ng: text\n"
+
+
+def test_mappings_are_found_in_order_with_what_leads_there():
+    (root,), _ = parse(TREE, "a.yaml")
+    assert [".".join(path) for path, _ in mappings(root)] == ["", "a", "a.b.1", "a.b.2.0", "a.e"]
+    assert child(root, "a") is root.entries["a"].value
+    assert child(root, "f") is child(root, "g") is child(root, "h") is None
+    assert [text_at(root, name) for name in "afgh"] == [None, None, "text", None]
+    below = root.entries["a"].value.entries["b"].value.items[1]
+    assert text_at(below, "c") == "x"
+
+
+def test_so_many_mappings_and_lists_are_looked_at(monkeypatch):
+    (root,), _ = parse(TREE, "a.yaml")
+    monkeypatch.setattr("recompute_lint.sources.yaml.search._MOST", 8)
+    assert len(list(mappings(root))) == 5
+    monkeypatch.setattr("recompute_lint.sources.yaml.search._MOST", 7)
+    with pytest.raises(TooMuch):
+        list(mappings(root))
+
+
+def test_so_deep_are_mappings_looked_at(monkeypatch):
+    (root,), _ = parse("a: {b: {c: {}}}\n", "a.yaml")
+    monkeypatch.setattr("recompute_lint.sources.yaml.search._MAX_DEPTH", 2)
+    assert [".".join(path) for path, _ in mappings(root)] == ["", "a", "a.b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ab cd", [("ab", 4, 6), ("cd", 7, 9)]),
+        ("'ab cd'", [("ab", 5, 7), ("cd", 8, 10)]),
+        ('"ab  cd"', [("ab", 5, 7), ("cd", 9, 11)]),
+        ('"a\\x62 cd"', [("ab", 4, 14), ("cd", 4, 14)]),
+        ("'a''b'", [("a", 4, 10), ("b", 4, 10)]),
+        ("[a]", []),
+        ("{a: b}", []),
+    ],
+)
+def test_parts_of_a_text_stand_where_they_do(text, expected):
+    (root,), _ = parse(f"x: {text}\n", "a.yaml")
+    found = cut(root.entries["x"].value, re.compile(r"\w+"))
+    assert [(word, span.column, span.end_column) for word, span in found] == expected
+
+
+def test_a_text_of_several_lines_has_one_place():
+    (root,), _ = parse("x: ab\n  cd\n", "a.yaml")
+    (first, second) = cut(root.entries["x"].value, re.compile(r"\w+"))
+    assert first[1] == second[1]
+    assert (first[1].line, first[1].end_line) == (1, 2)

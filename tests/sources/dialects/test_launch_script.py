@@ -234,6 +234,27 @@ def test_offloaded_layers_turn_offloading_on(flags: str, value: object) -> None:
     assert site.effective["cpu_offloading"] is value
 
 
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        (f'read -ra ARGS <<< "{FULL}"\npython train.py "${{ARGS[@]}}"\n', [GIVEN]),
+        (f'ALL="{FULL}"\nread -r -a ARGS <<< "${{ALL}}"\npython train.py "${{ARGS[@]}}"\n', [GIVEN]),
+        (f'read -r ARGS <<< "{FULL}"\npython train.py $ARGS\n', [GIVEN]),
+        # the shell splits it in another way, at commas and among variables
+        (f'IFS=, read -ra ARGS <<< "{FULL}"\npython train.py "${{ARGS[@]}}"\n', []),
+        (f'read -r A B <<< "{FULL}"\npython train.py $A\n', []),
+        (f'read -rd x ARGS <<< "{FULL}"\npython train.py $ARGS\n', []),
+    ],
+)
+def test_a_variable_is_read_from_a_string(script: str, expected: list[dict[str, object]]) -> None:
+    assert values(script) == expected
+
+
+def test_a_mistake_in_a_string_that_is_read_stands_there(lint) -> None:
+    script = 'read -ra ARGS <<< "--bf16 --recompute-granularity ful"\npython train.py "${ARGS[@]}"\n'
+    assert lint({"a.sh": script}) == [("a.sh", 1, 51, "RCL101")]
+
+
 def test_an_empty_default_is_a_placeholder(lint) -> None:
     script = (
         'IDS=${IDS:-}\nprimus-cli train --config a.yaml --recompute_layer_ids "$IDS" --recompute_granularity full\n'
@@ -594,3 +615,46 @@ def test_a_word_that_a_branch_misspells(lint, script: str) -> None:
         assert lint({"run.sh": script.replace("fulll", right)}, mcore="0.16.1") == []
     known = script.replace("fulll", "fulll\n") + '[ "$G" = fulll ] && G=full\n'
     assert lint({"run.sh": known}, mcore="0.16.1") == []
+
+
+@pytest.mark.parametrize(
+    ("before", "closed"),
+    [
+        ("", False),
+        ("X=\n", True),
+        ("X='--a 1'\n", True),
+        ("X=$1\n", False),
+        ("X=${X:-}\n", False),
+        ('X="$@"\n', False),
+        ("X=$(cat a)\n", False),
+        ("X=`cat a`\n", False),
+        ("X=$Y\n", False),
+        ("Y=--a\nX=$Y\n", True),
+        ("Y=$1\nX=$Y\n", False),
+        ('Y=$1\nX="--n $Y"\n', True),
+        ('X="--n $(cat a)"\n', True),
+        ('X="--n $MORE_ARGS"\n', False),
+        ("if [ $A ]; then X=--a; fi\n", False),
+        ("X=\nsource nowhere.sh\n", False),
+        ("source nowhere.sh\n", False),
+        ("X=\neval $(other)\n", False),
+        ('X=\neval "X=1"\n', False),
+        ("X=\neval $Z\n", False),
+        ("X+=$X\n", False),
+        ('X=\nX+=" $X --a"\n', True),
+        ("X=(--n $1)\n", True),
+        ("X=($1)\n", False),
+        ("read X\n", False),
+        ("read -r X <<< $Z\n", False),
+        ("Z=--a\nread -r X <<< $Z\n", True),
+        ("Z=$1\nread -r X <<< $Z\n", False),
+        ("X=${Y:-$1}\n", False),
+        ("X=${Y:---a}\n", True),
+        ("f() { X=$1; }\nf --a\n", True),
+        ('X=" "\neval $(b)\n', False),
+        ("if [ $A ]; then X=; fi\n. b\n", False),
+    ],
+)
+def test_a_variable_that_could_hide_flags_opens_the_site(before: str, closed: bool) -> None:
+    (site,) = sites(f"{before}python train.py {FULL} $X\n")
+    assert site.closed is closed

@@ -235,3 +235,29 @@ class TestWhatIsWrongStaysACommand:
         assert lint({"a.sh": "python t.py --recompute-activations\n", "b.sh": "python t.py --bf16\n"}) == []
         swift = lint({"s.sh": "megatron sft --moe_layer_recompute true\n"}, ["s.sh"])  # its parser takes a value
         assert "RCL111" not in [code for *_, code in swift]
+
+
+@pytest.mark.parametrize(
+    ("bound", "most", "is_read"),
+    [
+        ("_MAX_CHARACTERS", len(MODEL), True),
+        ("_MAX_CHARACTERS", len(MODEL) - 1, False),
+        ("_MAX_FILES", 2, True),
+        ("_MAX_FILES", 1, False),
+        ("_MAX_DEPTH", 3, True),
+        ("_MAX_DEPTH", 2, False),
+        ("_MAX_NAMES", 2, True),
+        ("_MAX_NAMES", 1, False),
+    ],
+)
+def test_what_is_sourced_is_read_within_bounds(
+    bound: str, most: int, is_read: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(f"recompute_lint.sources.shell.sourced.{bound}", most)
+    for name, text in (("pyproject.toml", ""), ("m.sh", MODEL), ("n.sh", "X=m\nY=$X\nsource $Y.sh\n")):
+        (tmp_path / name).write_text(text)
+    reading = launch_script.read(Document("run.sh", f"source n.sh\n{RUN}".encode()), Reader())
+    assert reading is not None
+    (site,) = reading.sites
+    assert site.closed is is_read

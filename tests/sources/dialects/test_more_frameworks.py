@@ -286,6 +286,9 @@ class TestMisspelledMappings:
             ("actor:\n  strategy_name: megatron_train\n  strategy_confg: {recompute_num_layers: 1}\n", 3),
             ("critic:\n  megatron:\n    override_transformer_confg:\n      recompute_method: block\n", 3),
             ("policy:\n  megatron_config:\n    transformer_config_kwarg: {recompute_method: block}\n", 3),
+            ("policy:\n  Megatron_Cfg:\n    recompute_granularity: full\n", 2),
+            ("modules:\n  pre_trainer:\n    framework: megatron\n    override: {recompute_num_layers: 1}\n", 4),
+            ("a:\n  backend: megatron:d1\n  gradient_checkpointing: true\n  megatorn: {recompute_num_layers: 1}\n", 4),
         ],
     )
     def test_the_right_name_is_told(self, lint, command, text: str, line: int) -> None:
@@ -298,6 +301,8 @@ class TestMisspelledMappings:
             # nothing shows the framework
             "training:\n  megatron_cgf:\n    activation_checkpointing: true\n",
             "a:\n  strategy_confg: {recompute_num_layers: 1}\n",
+            "pre_trainer:\n  override: {recompute_num_layers: 1}\n",
+            "a:\n  megatorn: {recompute_num_layers: 1}\n",
             # nothing is lost
             "policy:\n  megatron_cgf:\n    tensor_model_parallel_size: 2\n",
             # another mapping of that framework's

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from recompute_lint import lint_paths
+from recompute_lint.hooks.cli import main
 from recompute_lint.hooks.engine import Linter
 from recompute_lint.hooks.options import Configurations
 
-from .test_launch_script import sites
+from .test_launch_script import FULL, sites
 from .test_yaml_dialects import MCORE, codes
 
 SWIFT = "model: m\ntuner_type: lora\n"
@@ -265,3 +269,153 @@ def test_words_without_dashes_are_flags_of_primus_alone() -> None:
 )
 def test_performance_scripts_of_megatron_bridge(lint, flags: str, expected: list[str]) -> None:
     assert found(lint, "a.sh", f"python scripts/performance/setup_experiment.py {flags}\n") == expected
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (f"--recompute-granularity selective {FULL}", []),
+        (f"{FULL} {FULL}", []),  # no parent's value is repeated here
+        (f"--recompute-granularity ful {FULL}", ["RCL101"]),
+        (f"--recompute-method unifrom {FULL}", ["RCL102"]),
+        (f"--recompute-granularity $WORD {FULL}", []),
+    ],
+)
+def test_a_flag_that_is_given_again_is_still_looked_at_by_the_parser(lint, flags: str, expected: list[str]) -> None:
+    assert found(lint, "a.sh", f"{MEGATRON} {flags}\n") == expected
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"{MEGATRON} --recompute-granularity selective {FULL}",
+        "python run_recipe.py model.recompute_granularity=selective model.recompute_granularity=null",
+        f"{MEGATRON} {FULL} {'--recompute-num-layers 1 ' * 40}",
+    ],
+)
+def test_what_a_command_gives_again_is_read(tmp_path: Path, command: str) -> None:
+    script = tmp_path / "a.sh"
+    script.write_text(command.replace(" --", " \\\n --").replace(" model.", " \\\n model."))
+    assert lint_paths(script, mcore="0.16.1").unread == ()
+
+
+def test_a_flag_that_is_given_very_often_is_read(lint) -> None:
+    assert found(lint, "a.sh", f"{MEGATRON} {FULL} {'--recompute-num-layers 1 ' * 200}\n") == []
+
+
+@pytest.mark.parametrize("mark", ["-", "\u2013-", "\u2014", "\u2212\u2212"])
+def test_a_flag_with_other_dashes_is_unknown(lint, tmp_path: Path, mark: str) -> None:
+    """As word processors and chats make them; one alone is a short flag."""
+    flag = f"{mark}recompute-granularity"
+    script = f"{MEGATRON} $X {flag} full --recompute-method uniform --recompute-num-layers 1\n"
+    (at,) = lint({"a.sh": script})
+    assert at == ("a.sh", 1, script.index(flag) + 1, "RCL206")
+    (finding,) = lint_paths(tmp_path / "a.sh").diagnostics
+    assert (finding.message, finding.help) == (f"unknown flag {flag}", "did you mean --recompute-granularity?")
+    assert found(lint, "a.sh", f"{MEGATRON} {mark}recompute-activations\n") == ["RCL206"]
+
+
+def test_a_flag_with_a_colon_is_unknown(lint) -> None:
+    assert found(lint, "a.sh", f"{MEGATRON} $X {FULL.replace('granularity', 'granularity:')}\n") == ["RCL206"]
+
+
+def test_odd_dashes_are_put_right(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "a.sh"
+    for mark in ("-", "\u2014"):
+        script.write_text(f"{MEGATRON} {FULL.replace('--', mark, 1)}\n", encoding="utf-8")
+        assert main(["--isolated", "--fix", "--unsafe-fixes", "-q", "a.sh"]) == 0
+        assert script.read_text(encoding="utf-8") == f"{MEGATRON} {FULL}\n"
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ("$X --recompute-granularity --recompute-method uniform", ["RCL111"]),
+        ("$X --recompute-granularity full --recompute-num-layers --recompute-method uniform", ["RCL111"]),
+        ("$X --recompute-granularity $G --recompute-method uniform", []),
+        ("$X --recompute-granularity $G_ARGS --recompute-method uniform", []),
+        (f"$X {FULL.replace('full', 'full full')}", ["RCL111"]),
+        (f"$X {FULL.replace('uniform', 'uniform block')}", ["RCL111"]),
+        (f"$X {FULL.replace('full', '= full')}", ["RCL101"]),
+        (f"$X {FULL.replace('uniform', 'uniform data.bin')}", []),  # a program may have such an argument
+    ],
+)
+def test_too_few_words_and_too_many_among_unknown_ones(lint, flags: str, expected: list[str]) -> None:
+    assert found(lint, "a.sh", f"{MEGATRON} {flags}\n") == expected
+
+
+def test_a_program_that_searches_takes_several_values(lint) -> None:
+    values = "--recompute-granularity full selective --recompute-method uniform block"
+    assert found(lint, "a.sh", f"python sweep.py {values}\n") == []
+    assert found(lint, "a.sh", f"python sweep.py {values.replace('selective', 'full')}\n") == ["RCL111"]
+    assert found(lint, "a.sh", f"{MEGATRON} {values}\n") == ["RCL111", "RCL111"]
+
+
+ACTOR = "+actor_rollout_ref.actor.megatron"
+PPO = "python3 -m verl.trainer.main_ppo --config-name=ppo_megatron_trainer.yaml"
+
+
+@pytest.mark.parametrize(
+    ("command", "misspelled"),
+    [
+        (f"{PPO} {ACTOR}.override_transformer_cfg.recompute_granularity=full", "override_transformer_cfg"),
+        (f"{PPO} {ACTOR}.overide_transformer_config.recompute_granularity=full", "overide_transformer_config"),
+        (f"{PPO} '{ACTOR}.override_transfomer_config={{recompute_method: block}}'", "override_transfomer_config"),
+        ("python a.py policy.megatron_cgf.recompute_granularity=full policy.megatron_cfg.enabled=true", "megatron_cgf"),
+        ("python a.py x.strategy_confg.recompute_granularity=full x.strategy_name=megatron_train", "strategy_confg"),
+        ("python a.py a.megatron_config.transformer_config_kwrgs.recompute_method=block", "transformer_config_kwrgs"),
+    ],
+)
+def test_a_misspelled_mapping_in_overrides(lint, command: str, misspelled: str) -> None:
+    assert lint({"a.sh": f"{command}\n"}) == [("a.sh", 1, command.index(misspelled) + 1, "RCL206")]
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        f"{ACTOR}.override_model_config.recompute_granularity=full",
+        "other.megatron_cgf.recompute_granularity=full",
+        "x.strategy_confg.recompute_granularity=full",
+    ],
+)
+def test_a_mapping_that_is_no_misspelling(lint, override: str) -> None:
+    assert lint({"a.sh": f"python a.py {override}\n"}) == []
+
+
+def test_verl_needs_the_mapping(lint) -> None:
+    assert found(lint, "a.sh", f"{PPO} {ACTOR}.recompute_granularity=full\n") == ["RCL111"]
+    assert found(lint, "a.sh", f"{PPO} {ACTOR}.param_offload=True {ACTOR}.recompute_vision=1\n") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("recompute_granularity = full", ["RCL111"]),
+        ("recompute_granularity =full", ["RCL111"]),
+        ("recompute_granularity= full", ["RCL101"]),  # an empty word is what it is set to
+        ("recompute_granularity=selective x = y", []),
+    ],
+)
+def test_blanks_around_an_override(lint, words: str, expected: list[str]) -> None:
+    assert found(lint, "a.sh", f"python a.py {ACTOR}.override_transformer_config.{words}\n") == expected
+    assert found(lint, "a.sh", f"python a.py model.{words}\n") == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "messages"),
+    [
+        (
+            "--recompute-granularity full selective",
+            ["--recompute-granularity takes one value, and the parser has no argument for the word selective"],
+        ),
+        ("--recompute-granularity full", []),
+        ("--recompute-granularity full $X", []),
+        ("--recompute-granularity full file.txt", []),
+        ("--recompute-activations file.txt", []),
+        ("--recompute-activations true false", []),
+    ],
+)
+def test_a_word_too_many(words: str, messages: list[str]) -> None:
+    (site,) = sites(f"python pretrain_gpt.py --num-layers 4 {words}\n")
+    assert [one.message for one in site.rejected if "word" in one.message] == messages
