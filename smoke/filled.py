@@ -81,6 +81,9 @@ def complete(site: SmokeSite, options: SmokeOptions) -> tuple[dict[str, object],
         # What training scripts do with these flags (megatron/training/arguments.py).
         if real.get(precision):
             real.setdefault("params_dtype", precision)
+    if real.get("pipeline_model_parallel_size") not in (None, 1):
+        # Frameworks set it, and model_parallel_config.py refuses a pipeline without.
+        real.setdefault("pipeline_dtype", real.get("params_dtype", "fp32"))
     return real, filled.lines()
 
 

@@ -95,7 +95,7 @@ def _progress(stage: str) -> None:
 
 
 def _trained(sites: list[Site]) -> list[tuple[AdviseSite, Target]]:
-    """The sites that are trained; the others are named on standard error."""
+    """The sites that are predicted; the others are named on standard error, with the reason."""
     found = []
     for site in sites:
         if why := left_out(site):

@@ -37,6 +37,7 @@ def run_one(settings, options, **more):
         pytest.param({**MLA, **selective("mla_up_proj", "core_attn")}, id="mla"),
         pytest.param({**DENSE, **full("uniform", 2)}, id="uniform"),
         pytest.param({**DENSE, **full("block", 4)}, id="block"),
+        pytest.param({**DENSE, **full("block", 4), "pipeline_model_parallel_size": 2}, id="pipeline"),
     ],
 )
 def test_passes(settings, options):
