@@ -274,6 +274,9 @@ def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], 
         notes.append("assumed: micro_batch_size=1")
     if site.dialect in _EXPERTS_UNSPLIT and int(values.get("expert_model_parallel_size") or 1) > 1:
         values.setdefault("expert_tensor_parallel_size", 1)
+    if site.dialect == "megatron-bridge" and values.get("optimizer_cpu_offload"):
+        # its OptimizerConfig is Megatron-Core's (optimizer/optimizer_config.py), and not Megatron-LM's flags
+        values.setdefault("optimizer_offload_fraction", 0.0)
     if options.gpus:
         values["world_size"] = options.gpus
         values.pop("data_parallel_size", None)

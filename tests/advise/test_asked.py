@@ -211,3 +211,10 @@ def test_sizes_that_stand_beside_the_settings_are_read(name, text, expected, tmp
     known = site_of(sites[0]).settings
     assert {name: known.get(name) for name in (*expected, "seq_length")} == {"seq_length": None, **expected}
     assert "param_offload" not in known and "train_micro_batch_size" not in known
+
+
+@pytest.mark.parametrize(("dialect", "fraction"), [("megatron-bridge", 0.0), ("megatron-lm", None)])
+def test_a_bridge_offloads_nothing_of_the_optimizer_where_it_does_not_say_how_much(dialect, fraction):
+    site = AdviseSite("a:1", {**WHOLE, "optimizer_cpu_offload": True}, dialect=dialect)
+    values, _ = complete(site, AdviseOptions())
+    assert values.get("optimizer_offload_fraction") == fraction
