@@ -22,12 +22,13 @@ from ..schemas.contract import Contract
 from ..sources.keys import RECOMPUTE_KEYS
 from ..sources.model import UNKNOWN, Setting, Site
 from .finding import Example, Finding
-from .links import beside
 from .wording import deletion, shown
 
 
 def cited(newest: Contract) -> list[str]:
     """NeMo-RL's own check of the same in its published recipes."""
+    from .links import beside  # a run on recipes without findings needs none
+
     return [beside("nemo_rl", "tools/config_cli.py#L500")]
 
 
