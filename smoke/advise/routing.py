@@ -39,9 +39,16 @@ class Balance:
         return found
 
     def selected(self, mask: torch.Tensor) -> int:
-        """How many elements of a routing map (experts, tokens) or (tokens, experts) are true."""
-        _selected[:] = [max(1, round(mask.numel() * self.top_k / self.experts * self.imbalance))]
+        """How many elements of a routing map (experts, tokens) or (tokens, experts) are true.
+
+        One of all experts has ``top_k`` to a token, whatever the imbalance.
+        """
+        _selected[:] = [self.share(mask.numel(), all_of_them=self.experts in mask.shape)]
         return _selected[0]
+
+    def share(self, pairs: int, *, all_of_them: bool) -> int:
+        """How many of some pairs of a token and an expert are chosen; ``all_of_them`` if no expert is left out."""
+        return max(1, round(pairs * self.top_k / self.experts * (1 if all_of_them else self.imbalance)))
 
 
 #: Of the model that is being measured.
@@ -139,11 +146,12 @@ def _counting(preprocess: Any, module: Any) -> Any:
     def counted(self: Any, routing_map: torch.Tensor, *rest: Any) -> Any:
         balance = _current[0]
         rows, columns = routing_map.shape
+        more = balance.imbalance if self.ep_size > 1 else 1  # on one rank are all experts, and all tokens
         gather = module.gather_from_sequence_parallel_region
 
         def everywhere(counts: torch.Tensor, *args: Any, group: Any = None, **kwargs: Any) -> torch.Tensor:
             size = group.size() if group is not None else self.tp_size * self.ep_size
-            return torch.cat([(counts * balance.imbalance).round().long()] * size)
+            return torch.cat([(counts * more).round().long()] * size)
 
         module.gather_from_sequence_parallel_region = everywhere
         try:
@@ -164,8 +172,8 @@ def _locally_counting(method: Any) -> Any:
 
     def counted(self: Any, hidden_states: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         balance = _current[0]
-        shares = self.num_local_experts * balance.top_k / balance.experts
-        _selected[:] = [max(1, round(hidden_states.shape[0] * shares * balance.imbalance))]
+        local = self.num_local_experts
+        _selected[:] = [balance.share(hidden_states.shape[0] * local, all_of_them=local == balance.experts)]
         result = method(self, hidden_states, *args, **kwargs)
         return tuple(self_or_counts(value) for value in result) if isinstance(result, tuple) else result
 
