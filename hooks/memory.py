@@ -97,7 +97,7 @@ def site_of(site: Site) -> "AdviseSite":
 
     written = {name: setting.value for name, setting in site.settings.items() if "recompute" not in name}
     dropped = {finding.involved[0].name for finding in site.ignored}
-    known = {**asked.beside(site.beside), **written, **site.effective}
+    known = {**asked.beside(site.beside()), **written, **site.effective}
     known = {name: value for name, value in known.items() if value is not UNKNOWN and name not in dropped}
     label = f"{site.file}:{site.anchor.line}" + (f" {site.path}" if site.path else "")
     return AdviseSite(label, known, not site.closed, site.dialect)

@@ -7,7 +7,7 @@ nothing that is not there yet: NamedTuple compiles those that are text, and the 
 build all classes of ``ast``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -154,8 +154,9 @@ class Site(NamedTuple):
     spelling: str = "_"
     #: Whether every parent of the file was read.
     complete: bool = True
-    #: What stands beside the site, by key, as far as it is known: sizes of the run that frameworks have there.
-    beside: Mapping[str, Any] = MappingProxyType({})
+    #: What stands beside the site, by key: sizes of the run that frameworks have there. Worked out when it is called,
+    #: which linting never does.
+    beside: Callable[[], Mapping[str, Any]] = dict
     #: What Megatron-Core takes for absent fields, in the release that the site is linted against; those that are null
     #: need not be listed at a closed site. At an open one, only deprecated fields have a default.
     defaults: Mapping[str, Any] = MappingProxyType({})

@@ -10,8 +10,8 @@ Adding one is adding its module and its row in :data:`DIALECTS`.
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -79,6 +79,8 @@ class Given(NamedTuple):
     line: Line | None = None
     #: The settings that no place in the file names, nor in what belongs to it: nothing gives them to the command.
     absent: frozenset[str] = frozenset()
+    #: What makes the sizes that stand beside the place, where :attr:`beside` has none.
+    sizes: Callable[[], Mapping[str, Any]] | None = None
     #: The settings that are overridden where they must be there before: no ``+`` stands before the first override.
     plain: frozenset[str] = frozenset()
 
@@ -121,8 +123,12 @@ class Given(NamedTuple):
             tuple(rejected),
             parser,
             source,
-            beside={name: one.value for name, one in self.beside.items() if one.value is not UNKNOWN},
+            beside=self.sizes or partial(_values, self.beside),
         )
+
+
+def _values(settings: Mapping[str, Setting]) -> dict[str, Any]:
+    return {name: setting.value for name, setting in settings.items() if setting.value is not UNKNOWN}
 
 
 class Reading(NamedTuple):

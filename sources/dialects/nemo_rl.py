@@ -12,6 +12,7 @@ Facts from NVIDIA-NeMo/RL at 7ea279abfbeb:
 """
 
 import os
+from functools import partial
 from typing import Any
 
 from ..keys import RECOMPUTE_KEYS
@@ -172,11 +173,11 @@ def _given(file: str, merged: Inherited, path: tuple[str, ...], mapping: Mapping
         if (entry := mapping.entries.get(key)) and isinstance(entry.value, Mapping)
     }
     settings = settings_of(mapping, Resolver(merged.root, path, _WANTED))
-    beside = _beside(merged.root, path[:-1])
-    return Given(settings, file, dotted(path), anchor, merged.complete, nested, beside)
+    sizes = partial(_sizes, merged.root, path[:-1])
+    return Given(settings, file, dotted(path), anchor, merged.complete, nested, sizes=sizes)
 
 
-def _beside(root: Mapping, path: tuple[str, ...]) -> dict[str, Setting]:
+def _sizes(root: Mapping, path: tuple[str, ...]) -> dict[str, Any]:
     """The sizes of the run that stand in the mapping at ``path``."""
     holder: Mapping | None = root
     for key in path:
@@ -184,7 +185,7 @@ def _beside(root: Mapping, path: tuple[str, ...]) -> dict[str, Setting]:
     if holder is None:
         return {}
     sizes = Mapping({name: entry for name, entry in holder.entries.items() if name in _SIZES}, holder.span)
-    return settings_of(sizes, Resolver(root, path, _SIZES))
+    return {name: setting.value for name, setting in settings_of(sizes, Resolver(root, path, _SIZES)).items()}
 
 
 def site(given: Given, reader: Reader) -> Site:
