@@ -85,6 +85,7 @@ def test_the_page_in_a_browser(tmp_path):
         pytest.skip("npm cannot get Pyodide")
     text = (tmp_path / "playground.md").read_text(encoding="utf-8").replace('src="', 'src="playground/')
     (tmp_path / "index.html").write_text(text, encoding="utf-8")
-    page, served = dom(tmp_path, "index.html")
+    loaded = '!document.getElementById("report").textContent.startsWith("The linter is loading")'
+    page, served = dom(tmp_path, "index.html", once=loaded)
     assert 'error[RCL106] "moe_atc" is not a recompute module' in page, page[-2000:]
     assert "/playground/bundle.zip" in served

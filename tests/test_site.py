@@ -95,6 +95,6 @@ def test_pages_fit_on_a_desk_and_on_a_phone(build, tmp_path, monkeypatch, capsys
     (html / "wide.html").write_text('<div style="width: 800px">too wide for a phone</div>', encoding="utf-8")
     shown = json.dumps([*names, "compat.html", "wide.html"])
     (html / "frames.html").write_text(FRAMES.replace("PAGES", shown), encoding="utf-8")
-    page, served = dom(html, "frames.html")
+    page, served = dom(html, "frames.html", once='document.getElementById("told").textContent')
     assert re.findall(r'"told">wide: ([^<]*)<', page) == ["wide.html is 808 wide on 390"]
     assert all(f"/{name}" in served for name in names)
