@@ -48,7 +48,7 @@ _DEFAULT_MODULES = ["core_attn"]
 _OWN_TRAINER = re.compile(r"(?:^|[./])main_ppo(?:\.py)?$")
 _OWN_PLACE = re.compile(rf"actor_rollout_ref\.(?:actor|ref)\.megatron\.{_KEY}$")
 #: The configuration that verl's trainer brings.
-_OWN_CONFIG = re.compile(r"config/?$|ppo_megatron_trainer(?:\.yaml)?$")
+_OWN_CONFIG = re.compile(r"(?:\./)?config/?$|ppo_megatron_trainer(?:\.yaml)?$")
 
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
@@ -83,11 +83,11 @@ def site(given: Given, reader: Reader) -> Site:
     if default and effective.get("recompute_granularity") != "selective":
         del effective["recompute_modules"]
     wrong: tuple[Finding, ...] = ()
-    if given.complete and given.line is not None and _has_own_config(given.line):
+    if given.line is not None and _has_own_config(given.line):
         if given.path == f"actor_rollout_ref.actor.megatron.{_KEY}":
-            for name in _OWN_KEYS[:3]:
+            for name in _OWN_KEYS[:3] if given.complete else given.absent:
                 effective.setdefault(name, None)
-        wrong = tuple(_refused(given, given.line))
+        wrong = tuple(_refused(given, given.line)) if given.complete else ()
     return given.to_site(
         "verl",
         effective,
