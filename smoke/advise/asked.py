@@ -25,7 +25,7 @@ _OTHERWISE = "--seq-length in Megatron-LM, --max-tokens-per-gpu in slime"
 _PARALLEL = {
     "verl": "actor_rollout_ref.actor.megatron",
     "skyrl": "trainer.policy.megatron_config",
-    "areal": "allocation_mode",
+    "areal": "the role's backend, megatron:d...p...t...,",
 }
 #: What stands beside a site under a name that is not Megatron-LM's.
 _CALLED = {
@@ -35,11 +35,12 @@ _CALLED = {
 }
 _PARALLEL_SIZES = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
 _FURTHER_SIZES = ("virtual_pipeline_model_parallel_size", "expert_model_parallel_size", "expert_tensor_parallel_size")
+_OF_THE_RUN = ("num_microbatches", "world_size")
 
 
 def beside(values: Mapping[str, Any]) -> dict[str, int]:
     """The sizes among what stands beside a site, by Megatron-LM's names."""
-    known = {*_CALLED.values(), *_PARALLEL_SIZES, *_FURTHER_SIZES}
+    known = {*_CALLED.values(), *_PARALLEL_SIZES, *_FURTHER_SIZES, *_OF_THE_RUN}
     found = {_CALLED.get(name, name): value for name, value in values.items()}
     return {name: value for name, value in found.items() if name in known and type(value) is int}
 
