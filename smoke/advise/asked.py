@@ -35,7 +35,7 @@ _CALLED = {
 }
 _PARALLEL_SIZES = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
 _FURTHER_SIZES = ("virtual_pipeline_model_parallel_size", "expert_model_parallel_size", "expert_tensor_parallel_size")
-_OF_THE_RUN = ("num_microbatches", "world_size")
+_OF_THE_RUN = ("num_microbatches", "world_size", "lora_rank")
 
 
 def beside(values: Mapping[str, Any]) -> dict[str, int]:
@@ -43,6 +43,15 @@ def beside(values: Mapping[str, Any]) -> dict[str, int]:
     known = {*_CALLED.values(), *_PARALLEL_SIZES, *_FURTHER_SIZES, *_OF_THE_RUN}
     found = {_CALLED.get(name, name): value for name, value in values.items()}
     return {name: value for name, value in found.items() if name in known and type(value) is int}
+
+
+def adapters(dialect: str, values: Mapping[str, Any]) -> bool:
+    """Whether only adapters are trained: ms-swift's kind of training (all, unless it says so), NeMo-RL's ``peft``, or
+    the rank of adapters that other frameworks have beside the site."""
+    if dialect == "ms-swift":
+        return values.get("tuner_type", values.get("train_type")) in ("lora", "adalora")
+    peft = values.get("peft")
+    return bool(values.get("lora_rank") or (isinstance(peft, Mapping) and peft.get("enabled")))
 
 
 def missing(dialect: str, values: Mapping[str, Any]) -> dict[str, str]:

@@ -111,6 +111,27 @@ NOT_MODELLED: dict[str, str] = {
 }
 
 
+#: What no GPT is: a prediction of a decoder's layers alone would be far off.
+_NOT_PREDICTED: dict[str, str] = {
+    "hybrid_layer_pattern": "layers of Mamba",
+    "hybrid_override_pattern": "layers of Mamba",
+    "decoder_num_layers": "an encoder and a decoder",
+    "disable_vision_class_token": "a model that sees images",
+    "dataset_provider": "a model of several parts",
+}
+
+
+def refuse(values: dict[str, Any]) -> None:
+    """Raise if the model is no GPT.
+
+    Raises:
+        UsageError: it is not.
+    """
+    for name, what in _NOT_PREDICTED.items():
+        if values.get(name):
+            raise UsageError(f"{name}: {what} cannot be predicted")
+
+
 class Recipe(NamedTuple):
     """A training configuration.
 
@@ -156,9 +177,7 @@ def recipe_of(given: dict[str, Any], imbalance: float = 1.0, *, fuses_unscale: b
         UsageError: a size is missing, parallel sizes do not fit together, or the model has layers of Mamba.
     """
     values = named(given)
-    for name in ("hybrid_layer_pattern", "hybrid_override_pattern"):
-        if values.get(name):
-            raise UsageError(f"{name}: layers of Mamba cannot be predicted")
+    refuse(values)
     for name, value in _DEFAULTS.items():
         values.setdefault(name, value)
     hidden, heads = number(values, "hidden_size"), number(values, "num_attention_heads")

@@ -167,6 +167,7 @@ def _sizes(text: str) -> dict[str, int]:
 
 
 _OF_MEGATRON = ("tensor_model", "pipeline_model", "context", "expert_model", "expert_tensor")
+_OF_VERL = (*_OF_MEGATRON, "virtual_pipeline_model")
 
 
 def of_skyrl(look: Look, place: str) -> dict[str, Any]:
@@ -186,6 +187,32 @@ def of_skyrl(look: Look, place: str) -> dict[str, Any]:
     batch = count(look, f"{trainer}.micro_train_batch_size_per_gpu")
     if tokens := count(look, f"{trainer}.max_tokens_per_microbatch"):
         sequence, batch = tokens, 1
+    sizes["lora_rank"] = count(look, f"{trainer}.{role}.model.lora.rank")
     return _known(
         **sizes, seq_length=sequence, micro_batch_size=batch, world_size=(nodes or 1) * gpus if gpus else None
+    )
+
+
+def of_verl(look: Look, place: str) -> dict[str, Any]:
+    """verl's, of a role's ``megatron`` at ``place``, such as ``actor_rollout_ref.actor.megatron``.
+
+    ``verl/trainer/config`` has the keys; ``verl/workers/engine/utils.py#L103-L111``: with ``use_dynamic_bsz`` a
+    micro-batch has so many tokens for each rank of context parallelism. At the commit of :mod:`.verl`.
+    """
+    role = place.rpartition(".")[0]
+    sizes = {f"{kind}_parallel_size": count(look, f"{place}.{kind}_parallel_size") for kind in _OF_VERL}
+    prompt, response = count(look, "data.max_prompt_length"), count(look, "data.max_response_length")
+    sequence = prompt + response if prompt and response else None
+    batch = count(look, f"{role}.ppo_micro_batch_size_per_gpu")
+    if look(f"{role}.use_dynamic_bsz"):
+        tokens = count(look, f"{role}.ppo_max_token_len_per_gpu")
+        sequence, batch = (tokens * (sizes["context_parallel_size"] or 1) if tokens else None), 1
+    nodes, gpus = count(look, "trainer.nnodes"), count(look, "trainer.n_gpus_per_node")
+    model = f"{role.rpartition('.')[0]}.model"
+    return _known(
+        **sizes,
+        seq_length=sequence,
+        micro_batch_size=batch,
+        world_size=nodes * gpus if nodes and gpus else None,
+        lora_rank=count(look, f"{model}.lora_rank") or count(look, f"{model}.lora.rank"),
     )

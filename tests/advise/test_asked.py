@@ -218,3 +218,21 @@ def test_a_bridge_offloads_nothing_of_the_optimizer_where_it_does_not_say_how_mu
     site = AdviseSite("a:1", {**WHOLE, "optimizer_cpu_offload": True}, dialect=dialect)
     values, _ = complete(site, AdviseOptions())
     assert values.get("optimizer_offload_fraction") == fraction
+
+
+@pytest.mark.parametrize(
+    ("is_open", "settings", "expected"),
+    [
+        (True, {}, 16),
+        (True, {"virtual_pipeline_model_parallel_size": 2}, 32),
+        (True, {"global_batch_size": 8}, None),
+        (True, {"num_microbatches": 3}, 3),
+        (False, {}, None),
+    ],
+)
+def test_a_pipeline_is_full_where_the_batch_is_not_known(is_open, settings, expected):
+    """Megatron-LM's own default is one micro-batch; a framework's recipe leaves it to its data."""
+    site = AdviseSite("a:1", {**WHOLE, "pipeline_model_parallel_size": 8, **settings}, is_open=is_open)
+    values, notes = complete(site, AdviseOptions())
+    assert values.get("num_microbatches") == expected
+    assert any("fill the pipeline" in note for note in notes) is (expected in (16, 32))

@@ -143,3 +143,50 @@ def test_a_switch_behind_a_flag_of_uv_is_seen(tmp_path, monkeypatch, capsys):
     (tmp_path / "a.sh").write_text(off)
     assert main(["a.sh", "--isolated", "--output-format", "concise"]) == 1
     assert "gradient_checkpointing of the trainer is off" in capsys.readouterr().out
+
+
+VERL = """\
+python3 -m verl.trainer.main_ppo model_engine=megatron \\
+    data.max_prompt_length=1024 data.max_response_length=3072 trainer.nnodes=2 trainer.n_gpus_per_node=8 \\
+    actor_rollout_ref.actor.megatron.context_parallel_size=2 \\
+    +actor_rollout_ref.actor.megatron.override_transformer_config.recompute_granularity=full \\
+    actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=2"""
+TOKENS = " actor_rollout_ref.actor.use_dynamic_bsz=True actor_rollout_ref.actor.ppo_max_token_len_per_gpu=9000"
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ("", {"seq_length": 4096, "micro_batch_size": 2, "world_size": 16, "context_parallel_size": 2}),
+        (TOKENS, {"seq_length": 18000, "micro_batch_size": 1}),
+    ],
+)
+def test_sizes_of_verl(more, expected, tmp_path, monkeypatch):
+    test_sizes("a.sh", f"{VERL}{more}\n", expected, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.sh", f"{VERL} actor_rollout_ref.model.lora.rank=32\n"),
+        ("a.sh", COMMAND.rstrip() + " trainer.policy.model.lora.rank=32\n"),
+        ("a.sh", "megatron sft --train_type lora --recompute_granularity full --recompute_method uniform\n"),
+        ("a.yaml", NEMO.replace("true}", "true, peft: {enabled: true}}") % 4),
+    ],
+    ids=["verl", "SkyRL", "ms-swift", "NeMo-RL"],
+)
+def test_adapters_are_not_predicted_as_if_all_were_trained(name, text, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text(text)
+    assert main(["advise", name, "--isolated"]) == 2
+    assert "training of adapters (LoRA) cannot be predicted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "more", ["--decoder-num-layers 12", "--disable-vision-class-token", "--dataset-provider llava_vlm"]
+)
+def test_a_model_that_is_no_gpt_is_not_predicted_as_one(more, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.sh").write_text(f"python pretrain.py {more} --recompute-activations --hidden-size 64\n")
+    assert main(["advise", "a.sh", "--isolated"]) == 2
+    assert f"{more.split()[0].strip('-').replace('-', '_')}: " in capsys.readouterr().err
