@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ...sources.errors import UsageError
+
 _OF_THE_MODEL = ("num_layers", "hidden_size", "num_attention_heads", "vocab_size")
 
 #: Where the tokens of a micro-batch stand that training sees.
@@ -52,6 +54,30 @@ def adapters(dialect: str, values: Mapping[str, Any]) -> bool:
         return values.get("tuner_type", values.get("train_type")) in ("lora", "adalora")
     peft = values.get("peft")
     return bool(values.get("lora_rank") or (isinstance(peft, Mapping) and peft.get("enabled")))
+
+
+#: Keys of a model's config.json that layers of a state-space model have, as far as transformers has such models.
+_MAMBA = ("hybrid_override_pattern", "mamba_num_heads", "mamba_n_heads", "mamba_d_state", "mamba_expand")
+#: Keys that layers of linear attention have: Qwen3-Next and Qwen3.5, Kimi Linear, MiniMax.
+_LINEAR = ("linear_num_value_heads", "linear_attn_config", "attn_type_list")
+_SEEING = ("vision_config", "audio_config")
+
+
+def parts_left_out(config: Mapping[str, Any], path: str) -> list[str]:
+    """A line for each part of a model that is predicted as if it were another, or not there.
+
+    Raises:
+        UsageError: it has layers of Mamba.
+    """
+    told = next((key for key in _MAMBA if config.get(key)), None)
+    if told is not None:
+        raise UsageError(f"--model {path}: {told}: layers of Mamba cannot be predicted")
+    lines = []
+    if any(config.get(key) for key in _LINEAR):
+        lines.append("layers of linear attention are predicted as if they were full attention")
+    if any(config.get(key) for key in _SEEING):
+        lines.append("not in the figures: the parts of the model that see or hear")
+    return lines
 
 
 def missing(dialect: str, values: Mapping[str, Any]) -> dict[str, str]:

@@ -240,12 +240,13 @@ def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], 
     """
     values: dict[str, Any] = {}
     model: dict[str, Any] = {}
+    notes: list[str] = []
     if options.model:
         model = filled.from_hugging_face(options.model)
         # Hugging Face's classes of decoders untie them unless the file says so.
-        model["untie_embeddings_and_output_weights"] = not model_facts.config_of(options.model).get(
-            "tie_word_embeddings"
-        )
+        config = model_facts.config_of(options.model)
+        model["untie_embeddings_and_output_weights"] = not config.get("tie_word_embeddings")
+        notes += asked.parts_left_out(config, options.model)
     for source in (model, site.settings, options.facts):
         values.update({name: value for name, value in source.items() if value is not None or name == "q_lora_rank"})
     for name in ("optimizer", "distributed_data_parallel_config"):
@@ -257,7 +258,6 @@ def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], 
             values[name] = nested
     if "max_length" in values and site.dialect == "ms-swift":
         values.setdefault("seq_length", values["max_length"])
-    notes: list[str] = []
     if site.is_open:
         supplied = {**_OPEN, **(_OPEN_MOE if values.get("num_moe_experts") else {})}
         taken = {name: value for name, value in supplied.items() if values.get(name) is None}

@@ -1,5 +1,7 @@
 """What has to be said of a recipe before it can be predicted, and which of its sites are."""
 
+import json
+
 import pytest
 
 from recompute_lint.hooks.cli import main
@@ -236,3 +238,39 @@ def test_a_pipeline_is_full_where_the_batch_is_not_known(is_open, settings, expe
     values, notes = complete(site, AdviseOptions())
     assert values.get("num_microbatches") == expected
     assert any("fill the pipeline" in note for note in notes) is (expected in (16, 32))
+
+
+CONFIG = {
+    "num_hidden_layers": 2,
+    "hidden_size": 64,
+    "num_attention_heads": 4,
+    "vocab_size": 1024,
+    "hidden_act": "silu",
+}
+SEES = {"vision_config": {"depth": 2}, "text_config": CONFIG, "tie_word_embeddings": True}
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (CONFIG, []),
+        ({**CONFIG, "linear_num_value_heads": 32}, ["as if they were full attention"]),
+        ({**CONFIG, "vision_config": {"depth": 2}}, ["that see or hear"]),
+        (SEES, ["that see or hear"]),
+    ],
+)
+def test_what_is_not_predicted_of_a_model_is_said(config, said, tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    options = AdviseOptions(model=str(tmp_path), facts={"seq_length": 128})
+    values, notes = complete(AdviseSite("a:1", {}, is_open=True), options)
+    told = [note for note in notes if "linear attention" in note or "parts of the model" in note]
+    assert len(told) == len(said)
+    assert all(part in note for part, note in zip(said, told, strict=True))
+    assert values["untie_embeddings_and_output_weights"] is (config is not SEES)
+
+
+@pytest.mark.parametrize("key", ["hybrid_override_pattern", "mamba_d_state"])
+def test_a_model_with_layers_of_mamba_is_refused(key, tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({**CONFIG, key: 64}))
+    with pytest.raises(UsageError, match=f"{key}: layers of Mamba cannot be predicted"):
+        complete(AdviseSite("a:1", {}, is_open=True), AdviseOptions(model=str(tmp_path)))
