@@ -94,8 +94,8 @@ _TRAINING = (
     "optimizer_offload_fraction",
 )
 
-#: Change neither what a model keeps nor where it runs.
-_WITHOUT_BYTES = frozenset({"tokenizer_type", "is_hybrid_model"})
+#: Change neither what a model keeps nor where it runs, or are another setting's word for it (a site has what it means).
+_WITHOUT_BYTES = frozenset({"tokenizer_type", "is_hybrid_model", "recompute_activations"})
 
 #: What the estimator does not model; a prediction with one of these says so.
 NOT_MODELLED: dict[str, str] = {

@@ -4,8 +4,9 @@ import pytest
 
 from recompute_lint.hooks.cli import main
 from recompute_lint.hooks.engine import Linter
-from recompute_lint.hooks.memory import site_of
+from recompute_lint.hooks.memory import site_of, target_of
 from recompute_lint.hooks.options import Configurations
+from recompute_lint.smoke.advise import words
 
 NEMO = """\
 cluster: {gpus_per_node: 8, num_nodes: %s}
@@ -36,7 +37,11 @@ algorithm: {group_size: 16, n_minibatches: 4, training_batch_size_per_gpu: 2}
 data: {rollout_batch_size: 512}
 actor:
   training_backend: megatron
-  model: {recompute_granularity: full, recompute_method: block, recompute_num_layers: 20}
+  model:
+    seq_length: ${runner.seq_length}
+    recompute_granularity: full
+    recompute_method: block
+    recompute_num_layers: 20
 """
 
 AREAL = """\
@@ -190,3 +195,26 @@ def test_a_model_that_is_no_gpt_is_not_predicted_as_one(more, tmp_path, monkeypa
     (tmp_path / "a.sh").write_text(f"python pretrain.py {more} --recompute-activations --hidden-size 64\n")
     assert main(["advise", "a.sh", "--isolated"]) == 2
     assert f"{more.split()[0].strip('-').replace('-', '_')}: " in capsys.readouterr().err
+
+
+def test_a_policy_that_another_engine_trains_is_left_out(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.yaml").write_text((NEMO % 4).replace("true}", "true, enabled: false}"))
+    assert main(["advise", "a.yaml", "--isolated"]) == 2
+    assert "policy.megatron_cfg is left out: Megatron-Core is not enabled" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.sh", "python pretrain_gpt.py --recompute-activations\n", ["--recompute-activations"]),
+        ("a.sh", "python pretrain_gpt.py --moe-layer-recompute\n", ["--moe-layer-recompute"]),
+        ("a.yaml", ROLL.replace("recompute_granularity: full", "moe_layer_recompute: true"), ["moe_layer_recompute"]),
+    ],
+)
+def test_an_older_word_for_recomputation_must_go(name, text, expected, tmp_path, monkeypatch):
+    """Beside the advice to recompute nothing it would still be obeyed."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text(text)
+    sites, _ = Linter(Configurations({}, isolated=True)).sites(name)
+    assert words.left_out(target_of(sites[0]), {}) == expected
