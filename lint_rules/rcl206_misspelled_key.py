@@ -24,6 +24,7 @@ from functools import lru_cache
 
 from ..schemas import names, store
 from ..schemas.contract import Contract
+from ..sources.dialects.table import row_of
 from ..sources.keys import RECOMPUTE_KEYS
 from ..sources.model import Setting, Site
 from ..sources.suggest import nearest
@@ -112,11 +113,8 @@ def _has_odd_dashes(name: str) -> bool:
 
 def _consequence(name: str, site: Site) -> str:
     """What happens to the key, where that is certain."""
-    if site.dialect == "transformer-config":
-        return ": TransformerConfig rejects it"
-    if site.dialect == "nemo-rl":
-        return ": it is ignored" if name in site.settings else " in model_overrides: NeMo-RL rejects it"
-    return ": it is ignored" if site.dialect == "nemo" else ""
+    row = row_of(site)
+    return row.unknown_key if name in site.settings else row.unknown_merged_key
 
 
 def _rename(setting: Setting, name: str, site: Site) -> Fix:

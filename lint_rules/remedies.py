@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..schemas.contract import Contract, Guard
+from ..sources.dialects.table import row_of
 from ..sources.keys import FIELDS, SWITCH
 from ..sources.model import Site
 from .graph_capture import captured
@@ -16,8 +17,6 @@ from .wording import absent, joined, shown
 
 _GRANULARITY = "recompute_granularity"
 _MODULES = "recompute_modules"
-#: The frameworks that have a number of layers by default, which ``selective`` does not go with.
-_FILLING = ("areal", "skyrl")
 
 
 class Change(NamedTuple):
@@ -196,7 +195,7 @@ def to_selective(site: Site) -> str:
     """How to recompute modules in the place of whole layers."""
     others = [name for name in ("recompute_method", "recompute_num_layers") if _stands(site, name)]
     text = assign(site, _GRANULARITY, "selective")
-    if "recompute_num_layers" in others and site.dialect in _FILLING:
+    if "recompute_num_layers" in others and row_of(site).has_default_layers:
         others.remove("recompute_num_layers")
         text += f" and {assign(site, 'recompute_num_layers', None)}"
     return text + (f" and remove {joined([key(site, name) for name in others])}" if others else "")

@@ -1,7 +1,7 @@
 """Launch scripts: shell scripts and Makefiles that hand recompute flags or overrides to a training program.
 
 Every command with such a word is a site. What the words mean is said by the dialect whose program it runs, or whose
-configuration its overrides reach into: :data:`~recompute_lint.sources.dialects.DIALECTS` tells which one that is.
+configuration its overrides reach into: :data:`~recompute_lint.sources.dialects.table.DIALECTS` tells which one that is.
 Without a program of another's, flags such as ``--recompute-granularity full`` go to Megatron-LM's argument parser.
 """
 
@@ -42,7 +42,8 @@ from ..shell.syntax import Event
 from ..shell.variables import Field, split, together
 from ..shell.words import Command, commands
 from ..suggest import nearest
-from . import CONDITIONAL, Dialect, Given, Reading, load, of_program, places, rejected
+from . import Given, Reading, load, of_program, places, rejected
+from .table import CONDITIONAL, Dialect
 
 #: What full recomputation needs beside it.
 NEEDED = ("recompute_method", "recompute_num_layers")
