@@ -47,6 +47,23 @@ def beside(values: Mapping[str, Any]) -> dict[str, int]:
     return {name: value for name, value in found.items() if name in known and type(value) is int}
 
 
+_OF_SLIME = ("max_tokens_per_gpu", "actor_num_nodes", "actor_num_gpus_per_node")
+
+
+def of_slime(values: Mapping[str, Any]) -> dict[str, int]:
+    """The sizes that slime's flags have: the tokens of a micro-batch for each context-parallel rank, and the GPUs.
+
+    ``slime/utils/dp_schedule.py#L119-L120`` and ``slime/ray/placement_group.py#L101``, at 624b824a8.
+    """
+    tokens, nodes, gpus = (values.get(name) for name in _OF_SLIME)
+    found = {}
+    if values.get("use_dynamic_batch_size") and type(tokens) is int:
+        found = {"seq_length": tokens * int(values.get("context_parallel_size") or 1), "micro_batch_size": 1}
+    if type(nodes) is int and type(gpus) is int:
+        found["world_size"] = nodes * gpus
+    return found
+
+
 def adapters(dialect: str, values: Mapping[str, Any]) -> bool:
     """Whether only adapters are trained: ms-swift's kind of training (all, unless it says so), NeMo-RL's ``peft``, or
     the rank of adapters that other frameworks have beside the site."""

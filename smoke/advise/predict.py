@@ -258,6 +258,8 @@ def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], 
             values[name] = nested
     if "max_length" in values and site.dialect == "ms-swift":
         values.setdefault("seq_length", values["max_length"])
+    for name, value in asked.of_slime(values).items():
+        values.setdefault(name, value)
     if site.is_open:
         supplied = {**_OPEN, **(_OPEN_MOE if values.get("num_moe_experts") else {})}
         taken = {name: value for name, value in supplied.items() if values.get(name) is None}

@@ -252,6 +252,10 @@ def named(given: dict[str, Any]) -> dict[str, Any]:
             # Sinkhorn's iteration ends when the numbers say so; it runs without gradients and keeps nothing.
             values[name] = "none"
             values["moe_router_pre_softmax"] = True
+    if isinstance(values.get("normalization"), str):
+        # RLinf's words (rlinf/config.py, build_transformer_config).
+        words = {"rmsnorm": "RMSNorm", "layernorm": "LayerNorm"}
+        values["normalization"] = words.get(values["normalization"], values["normalization"])
     dtype = str(values.get("params_dtype", "")).removeprefix("torch.")
     if not values.get("bf16") and not values.get("fp16") and dtype in ("bf16", "bfloat16", "fp16", "float16"):
         values["bf16" if dtype.startswith("bf") else "fp16"] = True

@@ -274,3 +274,10 @@ def test_a_model_with_layers_of_mamba_is_refused(key, tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({**CONFIG, key: 64}))
     with pytest.raises(UsageError, match=f"{key}: layers of Mamba cannot be predicted"):
         complete(AdviseSite("a:1", {}, is_open=True), AdviseOptions(model=str(tmp_path)))
+
+
+def test_sizes_of_slime():
+    flags = {"max_tokens_per_gpu": 8192, "use_dynamic_batch_size": True, "context_parallel_size": 2}
+    site = AdviseSite("a:1", {**WHOLE, "seq_length": None, "micro_batch_size": None, **flags})
+    values, _ = complete(site, AdviseOptions(facts={"actor_num_nodes": 2, "actor_num_gpus_per_node": 8}))
+    assert (values["seq_length"], values["micro_batch_size"], values["world_size"]) == (16384, 1, 16)

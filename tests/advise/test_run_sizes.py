@@ -7,6 +7,7 @@ from recompute_lint.hooks.engine import Linter
 from recompute_lint.hooks.memory import site_of, target_of
 from recompute_lint.hooks.options import Configurations
 from recompute_lint.smoke.advise import words
+from recompute_lint.smoke.advise.recipe import named
 
 NEMO = """\
 cluster: {gpus_per_node: 8, num_nodes: %s}
@@ -218,3 +219,8 @@ def test_an_older_word_for_recomputation_must_go(name, text, expected, tmp_path,
     (tmp_path / name).write_text(text)
     sites, _ = Linter(Configurations({}, isolated=True)).sites(name)
     assert words.left_out(target_of(sites[0]), {}) == expected
+
+
+def test_words_of_rlinf_are_megatron_cores():
+    assert named({"normalization": "rmsnorm"}) == {"normalization": "RMSNorm"}
+    assert named({"normalization": "RMSNorm"}) == {"normalization": "RMSNorm"}
