@@ -63,7 +63,7 @@ def left_out(site: Site) -> str:
         return "it is not trained"
     if set(site.settings) == {OTHER_ENGINES}:
         return f"Megatron-Core is configured in override_transformer_config, and does not read {OTHER_ENGINES}"
-    enabled = site.settings.get("enabled") if site.dialect == "nemo-rl" else None
+    enabled = site.settings.get("enabled")  # of a mapping that chooses between engines
     if enabled is not None and enabled.value is False:
         return "Megatron-Core is not enabled"
     return ""
