@@ -149,6 +149,11 @@ def _selective(site: Site, instance: dict[str, Any]) -> Iterator[Change]:
     yield Change(to_selective(site), values)
 
 
+def to_nothing(site: Site) -> str:
+    """How to recompute nothing."""
+    return _none_at_all(site).text
+
+
 def _none_at_all(site: Site) -> Change:
     """Recompute nothing: in a way that the framework takes for that, without settings that are ignored then."""
     written = [name for name in (*FIELDS, "moe_layer_recompute") if _is_written(site, name)]
@@ -161,7 +166,7 @@ def _none_at_all(site: Site) -> Change:
     elif site.closed or site.spelling == "-" or (setting is not None and setting.name != _GRANULARITY):
         return Change(f"remove {joined([key(site, name) for name in written])}", values)
     else:
-        first = f"set {_GRANULARITY}: null"
+        first = f"set {_GRANULARITY}: {row_of(site).nothing}"
     return Change(first + (f" and remove {joined([key(site, name) for name in others])}" if others else ""), values)
 
 
@@ -179,7 +184,7 @@ def without(site: Site, modules: list[str]) -> str:
     """How to recompute some modules of a list no longer: fewer of them, or none at all where no other is listed."""
     listed = site.value(_MODULES)
     rest = [name for name in listed if name not in modules] if isinstance(listed, list) else []
-    return f"remove {quoted(modules)} from {key(site, _MODULES)}" if rest else _none_at_all(site).text
+    return f"remove {quoted(modules)} from {key(site, _MODULES)}" if rest else to_nothing(site)
 
 
 def accepts(site: Site, contract: Contract, changed: dict[str, Any]) -> bool:

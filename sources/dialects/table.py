@@ -49,6 +49,8 @@ class Dialect(NamedTuple):
     unknown_merged_key: str = ""
     #: Whether it reads NeMo 1's names for the settings, ``activations_checkpoint_*``.
     reads_old_names: bool = False
+    #: What is written for a granularity of nothing.
+    nothing: str = "null"
     #: Whether it has a number of layers by default, which ``selective`` does not go with.
     has_default_layers: bool = False
     #: Whether a list in its commands has to be written as Python has it, with quotes that the shell leaves.
@@ -126,6 +128,7 @@ DIALECTS = (
         _RECOMPUTE,
         json=True,
         program=r"(?<![^\s/])(?:megatron|swift) (?:sft|pt|rlhf|grpo|dpo|kto|rm|gkd|export)(?!\S)",
+        nothing="none",
         # It trains models of mcore-bridge, which stops the last chunk at the end of the stage (modelscope/mcore-bridge,
         # pull request 92).
         replaces=CHUNKS,
@@ -201,6 +204,7 @@ DIALECTS = (
         "python_literals",
         (*_FIELDS, b"activations_checkpoint_", f"--{keys.WORD}-".encode()),
         kind="python",
+        nothing="None",
         captures_layers=True,
     ),
 )
