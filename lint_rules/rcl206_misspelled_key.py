@@ -64,7 +64,7 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
     for name, close in found.items():
         setting = settings[name]
         source = contract.source_of(close) or site.source
-        sure = name in site.settings and close not in site.settings and meaning[close] == 1
+        sure = name in site.settings and not is_set_beside(site, name, close) and meaning[close] == 1
         yield Finding(
             "RCL206",
             f"unknown {'flag' if site.spelling == '-' else 'key'} {_written(name, site)}{_consequence(name, site)}",
@@ -86,6 +86,12 @@ def misspelled(site: Site, contract: Contract) -> dict[str, str]:
     known = _one(frozenset({*own, *(field for field in RECOMPUTE_KEYS if field in contract.fields)}))
     meant = _all_meant(unknown, known)
     return {name: meant[name] for name in keys if name in meant} if meant else {}
+
+
+def is_set_beside(site: Site, name: str, field: str) -> bool:
+    """Whether the file of an unknown key sets the field that it is close to; what is inherited would be replaced."""
+    key = site.settings.get(name) or site.origins[name]
+    return field in site.settings and site.settings[field].key.path == key.key.path
 
 
 @lru_cache(maxsize=64)

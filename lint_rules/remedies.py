@@ -156,18 +156,28 @@ def to_nothing(site: Site) -> str:
 
 def _none_at_all(site: Site) -> Change:
     """Recompute nothing: in a way that the framework takes for that, without settings that are ignored then."""
-    written = [name for name in (*FIELDS, "moe_layer_recompute") if _is_written(site, name)]
+    written = [name for name in (*FIELDS, "moe_layer_recompute") if _is_written_here(site, name)]
+    inherits = any(setting.span.path != site.file for setting in site.settings.values())
     values = {**dict.fromkeys(FIELDS), "distribute_saved_activations": False, "moe_layer_recompute": False}
     others = [name for name in written if name != _GRANULARITY]
     setting = site.origin(_GRANULARITY)
     if SWITCH in site.settings:
         first = f"set {SWITCH}: false"
         others = [name for name in written if name in site.settings]
-    elif site.closed or site.spelling == "-" or (setting is not None and setting.name != _GRANULARITY):
+    elif (
+        (site.closed and not inherits) or site.spelling == "-" or (setting is not None and setting.name != _GRANULARITY)
+    ):
         return Change(f"remove {joined([key(site, name) for name in written])}", values)
     else:
         first = f"set {_GRANULARITY}: {row_of(site).nothing}"
     return Change(first + (f" and remove {joined([key(site, name) for name in others])}" if others else ""), values)
+
+
+def _is_written_here(site: Site, field: str) -> bool:
+    """Whether the file gives a field a value that asks for something."""
+    setting = site.origin(field)
+    is_here = setting is not None and setting.span.path == site.file
+    return is_here and _is_written(site, field) and site.effective[field] is not False
 
 
 def _is_written(site: Site, field: str) -> bool:
