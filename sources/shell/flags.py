@@ -38,6 +38,11 @@ class Word(NamedTuple):
         last = length if end is None else end
         return span._replace(column=span.column + start, end_column=span.column + last)
 
+    def is_literal(self) -> bool:
+        """Whether it stands somewhere as it is: without quotes in it, and in one place, which may be a variable's."""
+        span = self.span
+        return self.text is not None and (span.line, span.column + len(self.text)) == (span.end_line, span.end_column)
+
 
 class Flag(NamedTuple):
     """A flag with the words that follow it."""
@@ -296,13 +301,15 @@ def put(setting: Setting, settings: dict[str, Setting]) -> None:
     """Add a setting that a command gives to those that it gives before, of which it may replace one."""
     before = settings.get(setting.name)
     if before is not None and len(before.chain()) < _LONGEST_CHAIN:
+        if before.span.path != setting.span.path:
+            before = before._replace(computed=True)  # by a script that is sourced, which others may source as well
         setting = setting._replace(replaces=before)
     settings[setting.name] = setting
 
 
 def _setting(flag: Flag) -> Setting:
     values = flag.values
-    computed = any(word.computed for word in values)
+    computed = any(word.computed for word in values) and not _stand_behind(flag.key, values)
     if flag.name in LISTS:
         value: Any = [UNKNOWN if word.text is None else word.text for word in values] or UNKNOWN
         spans = tuple(word.span for word in values)
@@ -319,6 +326,16 @@ def _setting(flag: Flag) -> Setting:
     is_unknown = first.text is None or (first.computed and not first.text) or several
     value = UNKNOWN if is_unknown else number(first.text or "")
     return Setting(flag.name, value, first.span, flag.key, (), None, computed)
+
+
+def _stand_behind(key: Span, words: Iterable[Word]) -> bool:
+    """Whether words that come out of a variable stand behind their flag there, as in an array of flags."""
+    for word in words:
+        gap = word.span.column - key.end_column
+        if not word.is_literal() or word.span.line != key.end_line or gap not in (1, 2):
+            return False
+        key = word.span
+    return True
 
 
 def at_commas(modules: Setting) -> Setting:

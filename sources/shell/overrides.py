@@ -90,7 +90,7 @@ def parse(text: str, word: Word) -> Override | None:
     if word.text is None:
         return Override(path, Setting(name, UNKNOWN, word.span, key, computed=True), False, plain)
     value, items = _value(word, at)
-    made = Setting(name, value, word.part(at), key, items, None, word.computed)
+    made = Setting(name, value, word.part(at), key, items, None, word.computed and not word.is_literal())
     return Override(path, made, False, plain, value is UNKNOWN and _is_sweep(word.text[at:].strip()))
 
 

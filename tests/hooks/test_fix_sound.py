@@ -81,6 +81,11 @@ LEFT_ALONE = {
     },
     "quotes of two kinds": {"r.sh": f"python t.py {FLAGS} \"core_attn\" 'core_attn'\n"},
     "a word that is quoted in part": {"r.sh": f'python t.py {FLAGS} core_"atn"\n'},
+    "a variable for the value alone": {"r.sh": "G=fulll\necho $G\npython t.py --recompute-granularity $G\n"},
+    "a value that is quoted in part": {"r.sh": 'A=(--recompute-granularity f"ul")\npython t.py ${A[@]}\n'},
+    "a value in a variable of its own, in an array": {
+        "r.sh": "G=fulll\nA=(--recompute-granularity $G)\npython t.py ${A[@]}\n"
+    },
     "make's variables": {"Makefile": f"A = {FLAGS} core_attn\nB = 1\nA += core_attn\nt:\n\tpython t.py $(A)\n"},
     "words of two strings that Python joins": {"a.py": f'x = "{FLAGS} mlp " "mlp"\n'},
 }
@@ -108,6 +113,23 @@ PUT_RIGHT = {
         "r.yaml",
         'desc: "a\u2028b"\n' + HEAD + "    recompute_modules: [moe_atc]\n",
         'desc: "a\u2028b"\n' + HEAD + "    recompute_modules: [moe_act]\n",
+    ),
+    "a value in an array of flags": (
+        "r.sh",
+        "A=(\n  --recompute-granularity Full  # all of it\n  --recompute-method=unifrom\n"
+        '  --recompute-num-layers 1\n)\npython t.py "${A[@]}"\n',
+        "A=(\n  --recompute-granularity full  # all of it\n  --recompute-method=uniform\n"
+        '  --recompute-num-layers 1\n)\npython t.py "${A[@]}"\n',
+    ),
+    "modules in an array of flags": (
+        "r.sh",
+        f"A=({FLAGS} core_attn moe_atc)\npython t.py ${{A[@]}}\n",
+        f"A=({FLAGS} core_attn moe_act)\npython t.py ${{A[@]}}\n",
+    ),
+    "an override in a string of several": (
+        "r.sh",
+        'A="+model.recompute_granularity=selektive \\\n  +model.recompute_modules=[mlp,moee]"\npython r.py $A\n',
+        'A="+model.recompute_granularity=selective \\\n  +model.recompute_modules=[mlp,moe]"\npython r.py $A\n',
     ),
     "equal quotes in a script": (
         "r.sh",
