@@ -21,9 +21,7 @@ MISTAKES = {
     "default of what is tested below": (
         'def f(cfg):\n    modules = cfg.get("recompute_modules") or ["moe"]\n    return "mlp" in modules'
     ),
-    "another name": (
-        'cfg.recompute_method = options.get("activations_checkpoint_method", "uniform")\ncfg.finalize()'
-    ),
+    "another name": ('cfg.recompute_method = options.get("activations_checkpoint_method", "uniform")\ncfg.finalize()'),
     "another name in a choice": (
         'cfg.recompute_num_layers = getattr(args, "layers", 1) if args else None\ncfg.finalize()'
     ),
