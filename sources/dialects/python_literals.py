@@ -5,8 +5,8 @@
 * ``config.recompute_granularity = "full"`` and its like, one after the other in a block, where the last one wins;
 * the attributes of a class with a base, as slime's and miles' jobs have them;
 * what a dictionary that is written out holds, where it is unpacked (``**``) in one of these calls;
-* what other dictionaries with recompute keys hold, ``{...}`` and ``dict(...)``, what is given to any other function, and
-  what is put into parsed arguments: each by itself, and only what no framework could take;
+* what other dictionaries with recompute keys hold, ``{...}`` and ``dict(...)``, what is given to any other function,
+  and what is put into parsed arguments: each by itself, and only what no framework could take;
 * a key that is nearly one of these, and that nothing in the file reads.
 
 What is not a literal is unknown, and so is everything that another block or a function called in between may have set.
@@ -281,8 +281,8 @@ class _Literals:
         """The settings that are made one by one, each a site by itself: the name, where it stands, and the value."""
         if isinstance(node, ast.Call):
             name = last_name(node.func)
-            if name == "setattr" and len(node.args) == 3:
-                yield self._names.text(node.args[1], scope) or "", node.args[1], node.args[2]
+            if name in ("setattr", "update") and len(node.args) == 3:  # OmegaConf.update takes a path
+                yield (self._names.text(node.args[1], scope) or "").rpartition(".")[2], node.args[1], node.args[2]
             elif name in ("append", "extend") and isinstance(node.func, ast.Attribute) and len(node.args) == 1:
                 added = node.args[0]
                 if name == "append":

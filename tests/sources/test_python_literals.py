@@ -48,6 +48,7 @@ MISTAKES = {
     "by key": ('c["model"]["recompute_granularity"] = "selectiv"', [(1, 40, "RCL101")]),
     "added": ('c.model.recompute_modules += ["moee"]', [(1, 32, "RCL106")]),
     "extended": ('c.model.recompute_modules.extend(["mlpp"])', [(1, 36, "RCL106")]),
+    "updated by a path": ('OmegaConf.update(c, "a.recompute_granularity", "ful")', [(1, 49, "RCL101")]),
     "set through a constant": ('K = "recompute_granularity"\nsetattr(c, K, "ful")', [(2, 16, "RCL101")]),
     "put in by a constant": ('K = "recompute_granularity"\nc[K] = "fulll"', [(2, 9, "RCL101")]),
     "a dictionary's by a constant": ('K = "recompute_granularity"\nc = {K: "fulll"}', [(2, 10, "RCL101")]),
