@@ -63,6 +63,9 @@ def left_out(site: Site) -> str:
         return "it is not trained"
     if set(site.settings) == {OTHER_ENGINES}:
         return f"Megatron-Core is configured in override_transformer_config, and does not read {OTHER_ENGINES}"
+    enabled = site.settings.get("enabled")  # of a mapping that chooses between engines
+    if enabled is not None and enabled.value is False:
+        return "Megatron-Core is not enabled"
     return ""
 
 
@@ -97,8 +100,9 @@ def site_of(site: Site) -> "AdviseSite":
 
     written = {name: setting.value for name, setting in site.settings.items() if "recompute" not in name}
     dropped = {finding.involved[0].name for finding in site.ignored}
-    known = {**asked.beside(site.beside()), **written, **site.effective}
-    known = {name: value for name, value in known.items() if value is not UNKNOWN and name not in dropped}
+    stated = {name: value for name, value in {**written, **site.effective}.items() if value is not UNKNOWN}
+    known = {**asked.beside(site.beside()), **stated}
+    known = {name: value for name, value in known.items() if name not in dropped}
     label = f"{site.file}:{site.anchor.line}" + (f" {site.path}" if site.path else "")
     return AdviseSite(label, known, not site.closed, site.dialect)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..lint_rules.registry import RULES
-from ..sources.dialects import NAMES as DIALECTS
+from ..sources.dialects.table import NAMES as DIALECTS
 from ..sources.errors import UsageError, shown
 from ..sources.suggest import nearest
 from .output import FORMATS

@@ -120,9 +120,10 @@ def _is_sound(name: str, value: Any, contract: Contract) -> bool:
 
 
 def _misspelled(site: Site, contract: Contract) -> set[str]:
-    """The fields that unknown keys of a site are meant for, where the site does not set them besides."""
-    meant = registry.load("misspelled-key").misspelled(site, contract).values()
-    return {field for field in meant if field not in site.settings and field in contract.recompute}
+    """The fields that unknown keys of a site are meant for, where nothing beside such a key sets them."""
+    rule = registry.load("misspelled-key")
+    meant = rule.misspelled(site, contract).items()
+    return {field for name, field in meant if field in contract.recompute and not rule.is_set_beside(site, name, field)}
 
 
 def _on(what: str) -> list[ModuleType]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..schemas.contract import Contract
+from ..sources.dialects.table import row_of
 from ..sources.model import UNKNOWN, Site
-from .runtime_facts import CAPTURING
 
 #: The modules that run as :func:`megatron.core.tensor_parallel.checkpoint`, which is what graphs get into trouble with.
 _ALL = frozenset({"core_attn", "mlp", "moe", "shared_experts"})
@@ -43,7 +43,7 @@ def captured(site: Site, contract: Contract) -> frozenset[str]:
         return frozenset()
     if impl == "local":
         return _ALL if not named else frozenset()
-    if site.dialect not in CAPTURING:
+    if not row_of(site).captures_layers:
         return frozenset()
     return frozenset().union(*(_PARTS[part] for part in named)) if named else _ALL
 

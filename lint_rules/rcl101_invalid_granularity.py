@@ -24,6 +24,7 @@ from ..schemas.contract import Contract, Guard
 from ..sources.model import Site
 from ..sources.suggest import nearest
 from .finding import Example, Finding
+from .remedies import to_nothing
 from .wording import called, from_guard, reword, shown
 
 VALID = (
@@ -42,6 +43,8 @@ INVALID = (
 )
 
 _ALLOWED = ("full", "selective")
+#: What people write who want nothing to be recomputed.
+_NOTHING = ("none", "null", "nil", "off", "no", "false", "disabled", "")
 
 
 def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
@@ -51,12 +54,12 @@ def report(site: Site, guard: Guard, contract: Contract) -> Iterator[Finding]:
     fix = None
     close = nearest(value, _ALLOWED) if isinstance(value, str) else None
     setting = site.origin(guard.field)
-    if close:
+    if str(value).lower() in _NOTHING:
+        help = f"to recompute nothing, {to_nothing(site)}"
+    elif close:
         help = f"write {shown(close)}"
         if setting and not setting.computed:
             fix = reword(setting.span, close, f"Write {shown(close)}", old=setting.value)
-    elif value in ("none", "None", "null", "off", "no", "", False):
-        help = "to recompute nothing, write null or delete the key"
     elif value in contract.modules:
         help = f"write recompute_granularity: selective and recompute_modules: [{value}]"
     elif value in ("uniform", "block"):

@@ -23,6 +23,7 @@ from typing import Any
 from ..schemas import store
 from ..schemas.contract import Contract
 from ..schemas.names import TYPES
+from ..sources.dialects.table import row_of
 from ..sources.model import UNKNOWN, Setting, Site
 from .finding import Edit, Example, Finding, Fix
 from .wording import replace, shown
@@ -92,8 +93,9 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
 
 
 def _is_python_list(site: Site, setting: Setting) -> bool:
-    """Whether a list has to be written as Python has it, with quotes that the shell leaves: in Primus's commands."""
-    return site.dialect == "primus" and isinstance(setting.value, str) and not site.file.endswith((".yaml", ".yml"))
+    """Whether a list has to be written as Python has it: in a command of some frameworks."""
+    in_command = isinstance(setting.value, str) and not site.file.endswith((".yaml", ".yml"))
+    return in_command and row_of(site).has_python_lists
 
 
 def _quoted(found: Finding, setting: Setting) -> Finding:

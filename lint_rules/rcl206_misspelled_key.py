@@ -24,6 +24,7 @@ from functools import lru_cache
 
 from ..schemas import names, store
 from ..schemas.contract import Contract
+from ..sources.dialects.table import row_of
 from ..sources.keys import RECOMPUTE_KEYS
 from ..sources.model import Setting, Site
 from ..sources.suggest import nearest
@@ -63,7 +64,7 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
     for name, close in found.items():
         setting = settings[name]
         source = contract.source_of(close) or site.source
-        sure = name in site.settings and close not in site.settings and meaning[close] == 1
+        sure = name in site.settings and not is_set_beside(site, name, close) and meaning[close] == 1
         yield Finding(
             "RCL206",
             f"unknown {'flag' if site.spelling == '-' else 'key'} {_written(name, site)}{_consequence(name, site)}",
@@ -85,6 +86,12 @@ def misspelled(site: Site, contract: Contract) -> dict[str, str]:
     known = _one(frozenset({*own, *(field for field in RECOMPUTE_KEYS if field in contract.fields)}))
     meant = _all_meant(unknown, known)
     return {name: meant[name] for name in keys if name in meant} if meant else {}
+
+
+def is_set_beside(site: Site, name: str, field: str) -> bool:
+    """Whether the file of an unknown key sets the field that it is close to; what is inherited would be replaced."""
+    key = site.settings.get(name) or site.origins[name]
+    return field in site.settings and site.settings[field].key.path == key.key.path
 
 
 @lru_cache(maxsize=64)
@@ -112,11 +119,8 @@ def _has_odd_dashes(name: str) -> bool:
 
 def _consequence(name: str, site: Site) -> str:
     """What happens to the key, where that is certain."""
-    if site.dialect == "transformer-config":
-        return ": TransformerConfig rejects it"
-    if site.dialect == "nemo-rl":
-        return ": it is ignored" if name in site.settings else " in model_overrides: NeMo-RL rejects it"
-    return ": it is ignored" if site.dialect == "nemo" else ""
+    row = row_of(site)
+    return row.unknown_key if name in site.settings else row.unknown_merged_key
 
 
 def _rename(setting: Setting, name: str, site: Site) -> Fix:

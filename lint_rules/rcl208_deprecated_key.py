@@ -20,6 +20,7 @@ from collections.abc import Iterator
 
 from ..schemas import store
 from ..schemas.contract import Contract
+from ..sources.dialects.table import row_of
 from ..sources.model import Site
 from .finding import Example, Finding
 
@@ -68,7 +69,7 @@ def check(site: Site, contract: Contract) -> Iterator[Finding]:
     own = store.parser(site.parser).own
     for name in SUCCESSORS:
         setting = site.settings.get(name)
-        if setting is None or name in own or (name in _OF_NEMO and site.dialect == "nemo"):
+        if setting is None or name in own or (name in _OF_NEMO and row_of(site).reads_old_names):
             continue
         if setting.value in (None, False) or (name == "moe_layer_recompute" and not contract.modules):
             continue

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..schemas.contract import Contract, Guard
+from ..sources.dialects.table import row_of
 from ..sources.keys import FIELDS, SWITCH
 from ..sources.model import Site
 from .graph_capture import captured
@@ -16,8 +17,6 @@ from .wording import absent, as_flags, joined, shown
 
 _GRANULARITY = "recompute_granularity"
 _MODULES = "recompute_modules"
-#: The frameworks that have a number of layers by default, which ``selective`` does not go with.
-_FILLING = ("areal", "skyrl")
 
 
 class Change(NamedTuple):
@@ -150,20 +149,35 @@ def _selective(site: Site, instance: dict[str, Any]) -> Iterator[Change]:
     yield Change(to_selective(site), values)
 
 
+def to_nothing(site: Site) -> str:
+    """How to recompute nothing."""
+    return _none_at_all(site).text
+
+
 def _none_at_all(site: Site) -> Change:
     """Recompute nothing: in a way that the framework takes for that, without settings that are ignored then."""
-    written = [name for name in (*FIELDS, "moe_layer_recompute") if _is_written(site, name)]
+    written = [name for name in (*FIELDS, "moe_layer_recompute") if _is_written_here(site, name)]
+    inherits = any(setting.span.path != site.file for setting in site.settings.values())
     values = {**dict.fromkeys(FIELDS), "distribute_saved_activations": False, "moe_layer_recompute": False}
     others = [name for name in written if name != _GRANULARITY]
     setting = site.origin(_GRANULARITY)
     if SWITCH in site.settings:
         first = f"set {SWITCH}: false"
         others = [name for name in written if name in site.settings]
-    elif site.closed or site.spelling == "-" or (setting is not None and setting.name != _GRANULARITY):
+    elif (
+        (site.closed and not inherits) or site.spelling == "-" or (setting is not None and setting.name != _GRANULARITY)
+    ):
         return Change(f"remove {joined([key(site, name) for name in written])}", values)
     else:
-        first = f"set {_GRANULARITY}: null"
+        first = f"set {_GRANULARITY}: {row_of(site).nothing}"
     return Change(first + (f" and remove {joined([key(site, name) for name in others])}" if others else ""), values)
+
+
+def _is_written_here(site: Site, field: str) -> bool:
+    """Whether the file gives a field a value that asks for something."""
+    setting = site.origin(field)
+    is_here = setting is not None and setting.span.path == site.file
+    return is_here and _is_written(site, field) and site.effective[field] is not False
 
 
 def _is_written(site: Site, field: str) -> bool:
@@ -180,7 +194,7 @@ def without(site: Site, modules: list[str]) -> str:
     """How to recompute some modules of a list no longer: fewer of them, or none at all where no other is listed."""
     listed = site.value(_MODULES)
     rest = [name for name in listed if name not in modules] if isinstance(listed, list) else []
-    return f"remove {quoted(modules)} from {key(site, _MODULES)}" if rest else _none_at_all(site).text
+    return f"remove {quoted(modules)} from {key(site, _MODULES)}" if rest else to_nothing(site)
 
 
 def accepts(site: Site, contract: Contract, changed: dict[str, Any]) -> bool:
@@ -196,7 +210,7 @@ def to_selective(site: Site) -> str:
     """How to recompute modules in the place of whole layers."""
     others = [name for name in ("recompute_method", "recompute_num_layers") if _stands(site, name)]
     text = assign(site, _GRANULARITY, "selective")
-    if "recompute_num_layers" in others and site.dialect in _FILLING:
+    if "recompute_num_layers" in others and row_of(site).has_default_layers:
         others.remove("recompute_num_layers")
         text += f" and {assign(site, 'recompute_num_layers', None)}"
     return text + (f" and remove {joined([key(site, name) for name in others])}" if others else "")

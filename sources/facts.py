@@ -67,6 +67,9 @@ def parse(statement: str) -> tuple[str, Any]:
     return name, resolve_plain(text.strip())
 
 
+_OF_THE_WHOLE = ("tie_word_embeddings", "vision_config", "audio_config")
+
+
 def config_of(path: str) -> dict[str, Any]:
     """A Hugging Face ``config.json``, or the one of a folder; of a model that sees, its language part.
 
@@ -81,7 +84,8 @@ def config_of(path: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise WrongFacts(f"{file}: invalid JSON: {error}") from None
     if isinstance(config, dict) and isinstance(config.get("text_config"), dict):
-        config = config["text_config"]
+        # The whole model's word on tied embeddings, and its other parts, stand beside the language part.
+        config = {**{name: config[name] for name in _OF_THE_WHOLE if name in config}, **config["text_config"]}
     if not isinstance(config, dict) or not isinstance(named(config, "num_layers"), int):
         raise WrongFacts(f"{file}: not a model's config.json: it has no num_hidden_layers")
     return config

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from recompute_lint.schemas.names import MODULES
+from recompute_lint.sources.dialects.table import NAMES
 
 from .conftest import ROOT
 
@@ -39,6 +40,9 @@ ABOUT_SOME = {
 }
 
 LONGEST = 450
+
+#: The dialects but for those of files that belong to no framework, among which "python" is a kind of file, too.
+FRAMEWORKS = set(NAMES) - {"embedded", "generic", "launch-script", "python-flags", "python"}
 
 
 @cache
@@ -103,6 +107,29 @@ def test_sources_take_nothing_but_names_and_reading_from_schemas() -> None:
 def test_what_is_below_the_dialects_knows_none() -> None:
     below = [name for name in modules() if re.match(r"sources\.(?!dialects)", name)]
     assert [name for name in below if any(other.startswith("sources.dialects") for other in imports(name))] == []
+
+
+def names_of_frameworks(tree: ast.Module) -> Iterator[int]:
+    """The lines where a framework's name stands by itself, other than to ask for its schema."""
+    asked = {id(word) for node in ast.walk(tree) if isinstance(node, ast.Call) for word in node.args}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value in FRAMEWORKS and id(node) not in asked:
+            yield node.lineno
+
+
+def test_rules_and_the_engine_know_no_framework_by_its_name() -> None:
+    """What a framework does in its own way is said in its row of the table, and asked with ``row_of``."""
+    known = [
+        name
+        for name, (_, tree) in modules().items()
+        if folder_of(name) in ("lint_rules", "hooks") and any(names_of_frameworks(tree))
+    ]
+    assert known == ["lint_rules.rcl111_framework_rule"]  # whose page lists the sources of the checks
+
+
+@pytest.mark.parametrize("text", ['if site.dialect == "verl": pass', 'A = frozenset({"nemo", "roll"})'])
+def test_a_framework_by_name_is_seen(text: str) -> None:
+    assert list(names_of_frameworks(ast.parse(text)))
 
 
 def test_modules_do_not_import_each_other_in_a_circle() -> None:

@@ -60,6 +60,9 @@ _MAY_DIFFER = re.compile("nondeterministic|_release|_reshard_|_cross_entropy_los
 #: FlashAttention 2.0.4 is not deterministic.
 _DETERMINISTIC_FLASH = "2025-11-06"
 
+#: Branches of earlier releases kept the old one, whatever their date (core_r0.15.0, .gitlab/stages/01.build.yml#L55).
+_FIRST_WITH_IT = (0, 16)
+
 #: Figures of something else than the allocator's peak of allocated bytes.
 _NO_PEAK = re.compile(r"reserved|device memory|\.current|difference|out of memory")
 
@@ -204,8 +207,13 @@ def _as_tests_run(entry: dict[str, Any], config: dict[str, Any]) -> None:
     """Fill in what the environment of a functional test decides, in place."""
     if not _NO_WORKSPACE.search(entry["source"]):
         config.setdefault("cublas_workspace_config", _WORKSPACE)
-    is_old = "environment lts" in entry.get("software", "") and str(entry.get("date", "")) < _DETERMINISTIC_FLASH
-    if is_old and _gpu(entry) == "a100" and not _MAY_DIFFER.search(entry["source"]):
+    is_old = str(entry.get("date", "")) < _DETERMINISTIC_FLASH or _series(entry) < _FIRST_WITH_IT
+    if (
+        is_old
+        and "environment lts" in entry.get("software", "")
+        and _gpu(entry) == "a100"
+        and not _MAY_DIFFER.search(entry["source"])
+    ):
         # The others set it to 0. Before Hopper Transformer Engine then takes FlashAttention
         # from 2.4.1 on, or none that is fused (attention/dot_product_attention/utils.py, get_attention_backend).
         config["attention_backend"] = config.get("attention_backend") or "unfused"
@@ -234,12 +242,17 @@ def _gpu(entry: dict[str, Any]) -> str:
 
 def _release(entry: dict[str, Any]) -> str:
     """The newest release of Megatron-Core in the cache that is not newer than the entry's, patches aside."""
-    match = re.search(r"megatron-core (\d+)\.(\d+)", entry.get("software", ""))
-    wanted = (int(match[1]), int(match[2])) if match else (99, 0)
+    wanted = _series(entry)
     folder = os.path.join(_CACHE, "megatron-core")
     there = sorted(tuple(map(int, name.split("."))) for name in os.listdir(folder))
     fitting = [release for release in there if release[:2] <= wanted]
     return os.path.join(folder, ".".join(map(str, fitting[-1])))
+
+
+def _series(entry: dict[str, Any]) -> tuple[int, int]:
+    """The entry's series of Megatron-Core; one after all others where it does not say it."""
+    match = re.search(r"megatron-core (\d+)\.(\d+)", entry.get("software", ""))
+    return (int(match[1]), int(match[2])) if match else (99, 0)
 
 
 def _te(mcore: str) -> str:

@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))
 from recompute_lint import __version__, published  # noqa: E402
 from recompute_lint.lint_rules import pages  # noqa: E402
 from recompute_lint.lint_rules.registry import RULES  # noqa: E402
-from recompute_lint.sources.dialects import DIALECTS  # noqa: E402
+from recompute_lint.sources.dialects.table import DIALECTS  # noqa: E402
 
 
 def tables() -> dict[str, list[str]]:

@@ -14,7 +14,7 @@ import sys
 
 from ...lint_rules.registry import RULES
 from ...schemas import bundle, meanings, store
-from ...sources.dialects import NAMES as DIALECTS
+from ...sources.dialects.table import NAMES as DIALECTS
 from .common import UsageError, fail
 
 SHELLS = ("bash", "zsh", "fish")

@@ -48,8 +48,12 @@ class Choice(NamedTuple):
 def name_of(settings: dict[str, Any]) -> str:
     """A short name of recompute settings."""
     granularity = settings.get("recompute_granularity")
+    modules = settings.get("recompute_modules") or ["core_attn"]
+    if granularity in (None, "selective") and settings.get("moe_layer_recompute"):
+        # Megatron-Core makes it so (transformer_config.py, __post_init__).
+        granularity, modules = "selective", [*modules, *(["moe"] if "moe" not in modules else [])]
     if granularity == "selective":
-        return f"selective [{', '.join(settings.get('recompute_modules') or ['core_attn'])}]"
+        return f"selective [{', '.join(modules)}]"
     if granularity == "full":
         return f"full {settings.get('recompute_method')} {settings.get('recompute_num_layers')}"
     return "none"

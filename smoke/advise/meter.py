@@ -42,6 +42,14 @@ class Segment(NamedTuple):
     seconds: float
 
 
+def number(tensor: torch.Tensor) -> Any:
+    """A number on the device that the host asks for; yes to a question, which is whether there are tokens at all.
+
+    Multi-token prediction asks it of the tokens that count (multi_token_prediction.py, process_mtp_loss, 0.17).
+    """
+    return True if tensor.dtype == torch.bool else torch.ops.aten._local_scalar_dense(tensor)
+
+
 class Meter(TorchDispatchMode):
     """Counts the bytes that are alive and the operations that are done, part by part.
 
@@ -52,7 +60,8 @@ class Meter(TorchDispatchMode):
     #: What to answer for functions whose result's size depends on data (see :mod:`.routing`).
     answers: ClassVar[dict[Any, Callable[..., Any]]] = {
         # Asked by Transformer Engine's cross entropy: whether the loss's gradient is 1.
-        torch.ops.aten.equal: lambda one, other: True
+        torch.ops.aten.equal: lambda one, other: True,
+        torch.ops.aten._local_scalar_dense: number,
     }
 
     def __init__(self) -> None:
@@ -90,6 +99,14 @@ class Meter(TorchDispatchMode):
         """End the current part and begin another."""
         self._close()
         self._current = name
+
+    def forget(self) -> None:
+        """Count nothing of what is alive now, while it lives or when it goes: the next run starts from zero.
+
+        A model whose run ended in an error is alive until the next one goes backward.
+        """
+        self.live = 0
+        self._sizes = {key: (reference, 0) for key, (reference, _) in self._sizes.items()}
 
     def finish(self) -> list[Segment]:
         """End the current part and give all of them; the next run starts from none."""

@@ -62,7 +62,7 @@ class Bench:
         _forget()
         meter = self._meter
         gc.collect()
-        shared = meter.live
+        meter.forget()
         meter.products = {"forward": False, "backward": False}
         model = megatron_model.build(settings, run)
         parameters = [
@@ -75,11 +75,11 @@ class Bench:
         batch = megatron_model.batch(run)
         batch_bytes = meter.live - before
         _watch(model, meter)
-        own = meter.live - shared
+        own = meter.live
         try:
             begun = meter.live
             first = _step(model, batch, meter)
-            persistent = meter.live - own - shared
+            persistent = meter.live - own
             base = meter.live
             segments = _step(model, batch, meter)
         finally:
@@ -115,13 +115,17 @@ def _rows(segments: list[Segment], base: int) -> list[list[Any]]:
 def _forget() -> None:
     """Have the next model choose its attention kernels and make its workspaces anew.
 
-    Megatron-Core sets the kernels for the whole process and keeps one buffer of gathered tensors in it, and Transformer
-    Engine keeps workspaces for it: in cached functions and, up to 2.8, in variables of ``module/base.py``.
+    Megatron-Core sets the kernels for the whole process and keeps one buffer of gathered tensors in it, and losses to
+    log, with as many places as the first model has layers (``moe_utils.py``, ``moe_logging.py`` from 0.18 on,
+    ``parallel_state.py`` up to 0.12, ``multi_token_prediction.py``). Transformer Engine keeps workspaces for it: in
+    cached functions and, up to 2.8, in variables of ``module/base.py``.
     """
     importlib.import_module("megatron.core.parallel_state").get_global_memory_buffer().buffer.clear()
     for name in ("NVTE_FLASH_ATTN", "NVTE_FUSED_ATTN", "NVTE_UNFUSED_ATTN"):
         os.environ.pop(name, None)
     for name, module in list(sys.modules.items()):
+        if name.startswith("megatron.core"):
+            _forget_losses(module)
         if not name.startswith("transformer_engine.pytorch"):
             continue
         for key, value in list(vars(module).items()):
@@ -134,6 +138,16 @@ def _forget() -> None:
                 value.clear()
             elif key.startswith("get_") and hasattr(value, "cache_clear") and "workspace" in key:
                 value.cache_clear()
+
+
+def _forget_losses(module: Any) -> None:
+    for key, value in list(vars(module).items()):
+        if key == "_MOE_LAYER_WISE_LOGGING_TRACKER":
+            value.clear()
+        elif key == "_MOE_METRICS_TRACKER":
+            setattr(module, key, None)
+        elif key == "MTPLossLoggingHelper":
+            value.tracker.clear()
 
 
 def _step(model: Any, batch: dict[str, Any], meter: Meter) -> list[Segment]:

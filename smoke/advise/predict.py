@@ -13,7 +13,7 @@ from . import asked, places
 from .choices import Choice, search
 from .estimate import Estimator
 from .gpus import GPUS, Gpu
-from .recipe import fewest_ranks, recipe_of
+from .recipe import fewest_ranks, recipe_of, refuse
 
 
 class AdviseSite(NamedTuple):
@@ -240,12 +240,13 @@ def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], 
     """
     values: dict[str, Any] = {}
     model: dict[str, Any] = {}
+    notes: list[str] = []
     if options.model:
         model = filled.from_hugging_face(options.model)
         # Hugging Face's classes of decoders untie them unless the file says so.
-        model["untie_embeddings_and_output_weights"] = not model_facts.config_of(options.model).get(
-            "tie_word_embeddings"
-        )
+        config = model_facts.config_of(options.model)
+        model["untie_embeddings_and_output_weights"] = not config.get("tie_word_embeddings")
+        notes += asked.parts_left_out(config, options.model)
     for source in (model, site.settings, options.facts):
         values.update({name: value for name, value in source.items() if value is not None or name == "q_lora_rank"})
     for name in ("optimizer", "distributed_data_parallel_config"):
@@ -257,7 +258,8 @@ def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], 
             values[name] = nested
     if "max_length" in values and site.dialect == "ms-swift":
         values.setdefault("seq_length", values["max_length"])
-    notes: list[str] = []
+    for name, value in asked.of_slime(values).items():
+        values.setdefault(name, value)
     if site.is_open:
         supplied = {**_OPEN, **(_OPEN_MOE if values.get("num_moe_experts") else {})}
         taken = {name: value for name, value in supplied.items() if values.get(name) is None}
@@ -265,6 +267,12 @@ def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], 
         if taken:
             stated = ", ".join(f"{name}={value}" for name, value in taken.items())
             notes.append(f"assumed, as frameworks over a checkpoint have it: {stated}")
+    refuse(values)
+    if asked.adapters(site.dialect, values):
+        raise UsageError(
+            f"{site.label}: training of adapters (LoRA) cannot be predicted: what is frozen has no gradients and no "
+            "optimizer state"
+        )
     wanted = asked.missing(site.dialect, values)
     if wanted:
         lines = "".join(f"\n  {name}: {where}" for name, where in wanted.items())
@@ -280,6 +288,11 @@ def complete(site: AdviseSite, options: AdviseOptions) -> tuple[dict[str, Any], 
     if options.gpus:
         values["world_size"] = options.gpus
         values.pop("data_parallel_size", None)
+    pipeline = int(values.get("pipeline_model_parallel_size") or 1)
+    if site.is_open and pipeline > 1 and not (values.get("global_batch_size") or values.get("num_microbatches")):
+        # Megatron-LM's own default is one micro-batch (megatron/training/arguments.py), which no framework trains with.
+        values["num_microbatches"] = 2 * pipeline * int(values.get("virtual_pipeline_model_parallel_size") or 1)
+        notes.append(f"assumed: num_microbatches={values['num_microbatches']}, which fill the pipeline")
     if not values.get("world_size"):
         values["world_size"] = fewest_ranks(values)
         notes.append(f"assumed: {values['world_size']} GPUs, as few as the recipe's parallelism takes (--gpus N)")

@@ -94,8 +94,8 @@ _TRAINING = (
     "optimizer_offload_fraction",
 )
 
-#: Change neither what a model keeps nor where it runs.
-_WITHOUT_BYTES = frozenset({"tokenizer_type", "is_hybrid_model"})
+#: Change neither what a model keeps nor where it runs, or are another setting's word for it (a site has what it means).
+_WITHOUT_BYTES = frozenset({"tokenizer_type", "is_hybrid_model", "recompute_activations"})
 
 #: What the estimator does not model; a prediction with one of these says so.
 NOT_MODELLED: dict[str, str] = {
@@ -109,6 +109,27 @@ NOT_MODELLED: dict[str, str] = {
     "use_torch_fsdp2": "FSDP's sharding",
     "optimizer_cpu_offload": "the GPU's copies of what the optimizer on the CPU reads and writes",
 }
+
+
+#: What no GPT is: a prediction of a decoder's layers alone would be far off.
+_NOT_PREDICTED: dict[str, str] = {
+    "hybrid_layer_pattern": "layers of Mamba",
+    "hybrid_override_pattern": "layers of Mamba",
+    "decoder_num_layers": "an encoder and a decoder",
+    "disable_vision_class_token": "a model that sees images",
+    "dataset_provider": "a model of several parts",
+}
+
+
+def refuse(values: dict[str, Any]) -> None:
+    """Raise if the model is no GPT.
+
+    Raises:
+        UsageError: it is not.
+    """
+    for name, what in _NOT_PREDICTED.items():
+        if values.get(name):
+            raise UsageError(f"{name}: {what} cannot be predicted")
 
 
 class Recipe(NamedTuple):
@@ -156,9 +177,7 @@ def recipe_of(given: dict[str, Any], imbalance: float = 1.0, *, fuses_unscale: b
         UsageError: a size is missing, parallel sizes do not fit together, or the model has layers of Mamba.
     """
     values = named(given)
-    for name in ("hybrid_layer_pattern", "hybrid_override_pattern"):
-        if values.get(name):
-            raise UsageError(f"{name}: layers of Mamba cannot be predicted")
+    refuse(values)
     for name, value in _DEFAULTS.items():
         values.setdefault(name, value)
     hidden, heads = number(values, "hidden_size"), number(values, "num_attention_heads")
@@ -233,6 +252,10 @@ def named(given: dict[str, Any]) -> dict[str, Any]:
             # Sinkhorn's iteration ends when the numbers say so; it runs without gradients and keeps nothing.
             values[name] = "none"
             values["moe_router_pre_softmax"] = True
+    if isinstance(values.get("normalization"), str):
+        # RLinf's words (rlinf/config.py, build_transformer_config).
+        words = {"rmsnorm": "RMSNorm", "layernorm": "LayerNorm"}
+        values["normalization"] = words.get(values["normalization"], values["normalization"])
     dtype = str(values.get("params_dtype", "")).removeprefix("torch.")
     if not values.get("bf16") and not values.get("fp16") and dtype in ("bf16", "bfloat16", "fp16", "float16"):
         values["bf16" if dtype.startswith("bf") else "fp16"] = True

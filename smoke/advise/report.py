@@ -39,10 +39,15 @@ def text(found: Prediction, written: list[str], change: str | None, without: Seq
         "",
         *_stages(found, markdown=False),
     ]
-    if written:
+    if written or without:
         best = found.cheapest
-        taken_out = f"take out {joined(list(without))}, and write:" if without else "write:"
-        parts += ["", f"To have {best.name if best else 'it'}, {taken_out}", *("  " + line for line in written)]
+        steps = [f"take out {joined(list(without))}"] if without else []
+        steps += ["write:"] if written else []
+        parts += [
+            "",
+            f"To have {best.name if best else 'it'}, {', and '.join(steps)}",
+            *("  " + line for line in written),
+        ]
     if change:
         parts += ["", change.rstrip("\n")]
     return "\n".join([*parts, "", *_footnotes(found), ""])
@@ -57,8 +62,9 @@ def markdown(found: Prediction, written: list[str], change: str | None, without:
         "",
         *_stages(found, markdown=True),
     ]
+    if without:
+        parts += ["", f"Without {joined([f'`{name}`' for name in without])}{', and with' if written else ''}"]
     if written:
-        parts += ["", f"Without {joined([f'`{name}`' for name in without])}, and with"] if without else []
         parts += ["", "```", *written, "```"]
     if change:
         parts += ["", "```diff", change.rstrip("\n"), "```"]

@@ -13,7 +13,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.nn.modules.module import register_module_forward_pre_hook
 
-from .meter import Meter
+from .meter import Meter, number
 
 
 class Balance:
@@ -60,6 +60,8 @@ def use(balance: Balance) -> None:
     if not _current:
         _install()
     _current[:] = [balance]
+    _selected[:] = [0]  # what another model's dispatcher counted is no answer to this one's
+    _rows[:] = [0]
 
 
 def _install() -> None:
@@ -109,7 +111,7 @@ def _number(tensor: torch.Tensor) -> Any:
     """A number on the device that the host asks for; what is asked for is how many tokens the local experts get."""
     if tensor.dtype == torch.long and _selected[0]:
         return _selected[0]
-    return torch.ops.aten._local_scalar_dense(tensor)
+    return number(tensor)
 
 
 def _in_equal_chunks(sort_chunks: Any) -> Any:

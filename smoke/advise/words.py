@@ -11,7 +11,14 @@ from typing import Any, NamedTuple
 from . import patch
 
 #: The fields that a choice consists of, in the order in which they are written.
-_FIELDS = ("recompute_granularity", "recompute_method", "recompute_num_layers", "recompute_modules")
+_FIELDS = (
+    "recompute_granularity",
+    "recompute_method",
+    "recompute_num_layers",
+    "recompute_modules",
+    "moe_layer_recompute",
+    "recompute_activations",
+)
 
 
 class Target(NamedTuple):

@@ -60,7 +60,9 @@ def multi_tensor_quantize(tensors: Sequence[torch.Tensor], quantizers: Sequence[
     return [empty(quantizer, each.shape, each.dtype) for each, quantizer in zip(tensors, quantizers, strict=True)]
 
 
-fused_multi_quantize = multi_tensor_quantize
+def fused_multi_quantize(tensors: Sequence[torch.Tensor], out: Any, quantizers: Sequence[Any], dtype: Any) -> list[Any]:
+    """What it was called up to 2.4 (module/grouped_linear.py)."""
+    return multi_tensor_quantize(tensors, quantizers)
 
 
 def fp8_transpose(tensor: torch.Tensor, dtype: Any, out: Any = None, **kwargs: Any) -> torch.Tensor:

@@ -79,10 +79,10 @@ fused_moe_aux_loss_fwd_graph_safe = fused_moe_aux_loss_fwd
 
 
 def fused_moe_aux_loss_bwd(
-    const: Any, tokens_per_expert: Any, num_rows: int, num_cols: int, grad: torch.Tensor
+    Const_buf: Any, tokens_per_expert: Any, num_rows: int, num_cols: int, grad_aux_loss: torch.Tensor
 ) -> torch.Tensor:
-    """The gradient of the probabilities."""
-    return torch.empty((num_rows, num_cols), dtype=grad.dtype)
+    """The gradient of the probabilities; called by these names (router.py, FusedAuxLoss.backward)."""
+    return torch.empty((num_rows, num_cols), dtype=grad_aux_loss.dtype)
 
 
 def fused_multi_row_padding(*args: Any) -> None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from ..keys import RECOMPUTE_KEYS, is_nearly
@@ -71,9 +72,16 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
             switch = role.entries.get(_SWITCH)
             beside = {} if switch is None else {_SWITCH: setting(_SWITCH, switch, Resolver(root, path, _WANTED))}
             place = config.span if config.span.path == document.path else anchor(document)
+            sizes = partial(_sizes, root, ".".join(path))
             given = Given(settings, document.path, dotted(here), place, complete=composed.complete, beside=beside)
-            sites.append(site(given, reader))
+            sites.append(site(given._replace(sizes=sizes), reader))
     return Reading(sites, []) if sites or forced else None
+
+
+def _sizes(root: Mapping, role: str) -> dict[str, Any]:
+    from . import run_sizes  # linting asks for no sizes
+
+    return run_sizes.of_areal(run_sizes.in_file(root), role)
 
 
 def _typed(name: str, value: Any) -> Any:

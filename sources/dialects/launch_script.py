@@ -1,7 +1,7 @@
 """Launch scripts: shell scripts and Makefiles that hand recompute flags or overrides to a training program.
 
 Every command with such a word is a site. What the words mean is said by the dialect whose program it runs, or whose
-configuration its overrides reach into: :data:`~recompute_lint.sources.dialects.DIALECTS` tells which one that is.
+configuration its overrides reach into: :data:`~recompute_lint.sources.dialects.table.DIALECTS` tells which one that is.
 Without a program of another's, flags such as ``--recompute-granularity full`` go to Megatron-LM's argument parser.
 """
 
@@ -42,7 +42,8 @@ from ..shell.syntax import Event
 from ..shell.variables import Field, split, together
 from ..shell.words import Command, commands
 from ..suggest import nearest
-from . import CONDITIONAL, Dialect, Given, Reading, load, of_program, places, rejected
+from . import Given, Reading, load, of_program, places, rejected
+from .table import CONDITIONAL, Dialect
 
 #: What full recomputation needs beside it.
 NEEDED = ("recompute_method", "recompute_num_layers")
@@ -195,9 +196,8 @@ def _sites(
         absent = frozenset()
     yield from of_flags(line, anchor, path, reader, absent)
     known = (field.head if word.text is None else word.text for field, (word, _) in zip(fields, words, strict=True))
-    yield from of_overrides(
-        line, _overrides(line, zip(known, (word for word, _ in words), strict=True)), anchor, path, reader
-    )
+    overrides = _overrides(line, zip(known, (word for word, _ in words), strict=True))
+    yield from of_overrides(line, overrides, anchor, path, reader, absent)
 
 
 def _word(field: Field, place: Callable[[int, int], Span]) -> Word:
@@ -363,7 +363,14 @@ def _unusual(line: Line, dialect: Dialect) -> Iterator[Flag]:
                 yield Flag(dialect.short[1], word.span, () if after is None else (after,))
 
 
-def of_overrides(line: Line, overrides: Iterable[Override], anchor: Span, path: str, reader: Reader) -> Iterator[Site]:
+def of_overrides(
+    line: Line,
+    overrides: Iterable[Override],
+    anchor: Span,
+    path: str,
+    reader: Reader,
+    absent: frozenset[str] = frozenset(),
+) -> Iterator[Site]:
     """A site for each place that a command's overrides reach into; for the rest, see :func:`of_flags`."""
     groups: dict[str, dict[str, Setting]] = {}
     firsts: dict[tuple[str, str], Override] = {}
@@ -380,7 +387,8 @@ def of_overrides(line: Line, overrides: Iterable[Override], anchor: Span, path: 
         nested = {prefix[len(inside) :]: group for prefix, group in groups.items() if prefix.startswith(inside)}
         beside = groups.get(where.rpartition(".")[0], {})
         plain = frozenset(name for (prefix, name), one in firsts.items() if prefix == where and one.plain)
-        given = Given(groups.get(where, {}), path, where, anchor, line.complete, nested, beside, line=line, plain=plain)
+        known = Given(groups.get(where, {}), path, where, anchor, line.complete, nested, beside)
+        given = known._replace(line=line, plain=plain, absent=absent)
         site = _misnamed(given) if dialect.overrides.startswith(_ANYWHERE) else None
         site = site or load(dialect).site(given, reader)
         sweeps = dialect.hydra and not _runs_several(line)

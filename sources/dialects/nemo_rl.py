@@ -72,6 +72,10 @@ _WANTED = _PASSED_ON | RECOMPUTE_KEYS | {"enabled", "fp8", "fp8_recipe"}
 #: grpo.py; packed ones come to as many tokens, by ``train_mb_tokens`` of the examples).
 _SIZES = frozenset({"max_total_sequence_length", "train_global_batch_size", "train_micro_batch_size"})
 
+#: The sections of trainers that put a chosen and a rejected sequence into each place of a batch (nemo_rl/algorithms/
+#: dpo.py#L602-L603, rm.py#L540-L543).
+_PAIRED = ("dpo", "rm")
+
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
     """One site for each ``megatron_cfg`` of the recipe over its parents.
@@ -173,19 +177,28 @@ def _given(file: str, merged: Inherited, path: tuple[str, ...], mapping: Mapping
         if (entry := mapping.entries.get(key)) and isinstance(entry.value, Mapping)
     }
     settings = settings_of(mapping, Resolver(merged.root, path, _WANTED))
-    sizes = partial(_sizes, merged.root, path[:-1])
+    sizes = partial(_sizes, merged, path[:-1])
     return Given(settings, file, dotted(path), anchor, merged.complete, nested, sizes=sizes)
 
 
-def _sizes(root: Mapping, path: tuple[str, ...]) -> dict[str, Any]:
-    """The sizes of the run that stand in the mapping at ``path``."""
+def _sizes(merged: Inherited, path: tuple[str, ...]) -> dict[str, Any]:
+    """The sizes of the run that stand in the mapping at ``path``, and for the policy those of the cluster."""
+    root = merged.root
     holder: Mapping | None = root
     for key in path:
         holder = child(holder, key) if holder is not None else None
     if holder is None:
         return {}
     sizes = Mapping({name: entry for name, entry in holder.entries.items() if name in _SIZES}, holder.span)
-    return {name: setting.value for name, setting in settings_of(sizes, Resolver(root, path, _SIZES)).items()}
+    found = {name: setting.value for name, setting in settings_of(sizes, Resolver(root, path, _SIZES)).items()}
+    if path != ("policy",) or not merged.complete:
+        return found
+    from .run_sizes import of_nemo_rl  # linting asks for no sizes
+
+    if any(name in root.entries for name in _PAIRED):
+        batches = {name: 2 * value for name, value in found.items() if "batch" in name and type(value) is int}
+        found = {**found, **batches}
+    return {**found, **of_nemo_rl(root)}
 
 
 def site(given: Given, reader: Reader) -> Site:

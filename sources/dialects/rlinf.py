@@ -16,6 +16,7 @@ unknown.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ..keys import FIELDS, RECOMPUTE_KEYS, WORD
@@ -68,9 +69,17 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
             _brings(entry, path) for entry in [own.entries.get("defaults")] if entry
         )
         place = model.span if model.span.path == document.path else anchor(document)
-        given = Given(settings, document.path, path, place, complete=complete, nested=nested)
+        given = Given(
+            settings, document.path, path, place, complete=complete, nested=nested, sizes=partial(_sizes, root)
+        )
         sites.append(site(given, reader))
     return Reading(sites, []) if recognized or forced else None
+
+
+def _sizes(root: Mapping) -> dict[str, Any]:
+    from . import run_sizes  # linting asks for no sizes
+
+    return run_sizes.of_rlinf(run_sizes.in_file(root))
 
 
 def _is_rlinf(root: Mapping) -> bool:

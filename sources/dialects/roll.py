@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from ..keys import FIELDS
@@ -24,6 +25,7 @@ from ..model import UNKNOWN, Finding, Setting, Site
 from ..reader import Document, Reader
 from ..yaml.hydra_defaults import places_of
 from ..yaml.search import cut
+from ..yaml.tree import Mapping
 from . import Given, Reading, rejected
 
 _ARGUMENTS = "mcore_adapter/src/mcore_adapter/training_args.py#L285"
@@ -50,8 +52,16 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
             if modules is not None and isinstance(modules.value, str):
                 parts = cut(one.config.entries["recompute_modules"].value, _PART)
                 settings["recompute_modules"] = modules._replace(items=tuple(span for _, span in parts))
-            sites.append(site(Given(settings, document.path, one.path, one.place), reader))
+            role = one.path.partition(".strategy_args")[0]
+            sizes = partial(_sizes, one.root, role)
+            sites.append(site(Given(settings, document.path, one.path, one.place, sizes=sizes), reader))
     return Reading(sites, []) if recognized or forced else None
+
+
+def _sizes(root: Mapping, role: str) -> dict[str, Any]:
+    from . import run_sizes  # linting asks for no sizes
+
+    return run_sizes.of_roll(run_sizes.in_file(root), role)
 
 
 def site(given: Given, reader: Reader) -> Site:

@@ -16,12 +16,14 @@ modules beside ``full`` are no finding. Open: the model comes from a checkpoint.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ..keys import RECOMPUTE_KEYS, WORD
 from ..model import UNKNOWN, Finding, Setting, Site
 from ..reader import Document, Reader
-from ..shell.overrides import override
+from ..shell.flags import Line
+from ..shell.overrides import override, words_of
 from ..yaml.search import mappings
 from ..yaml.settings import Resolver, dotted, setting, settings_of
 from ..yaml.tree import Mapping
@@ -60,7 +62,8 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
         settings = settings_of(entry.value, Resolver(root, here, RECOMPUTE_KEYS))
         beside = _switch_above(root, path)
         given = Given(settings, document.path, dotted(here), entry.value.span, "defaults" not in root.entries)
-        sites.append(site(given._replace(beside=beside), reader))
+        sizes = partial(_sizes, root, ".".join(path))
+        sites.append(site(given._replace(beside=beside, sizes=sizes), reader))
     return Reading(sites, []) if recognized or forced else None
 
 
@@ -78,9 +81,19 @@ def _switch_above(root: Mapping, path: tuple[str, ...]) -> dict[str, Setting]:
     return found
 
 
+def _sizes(configuration: Mapping | Line, place: str) -> dict[str, Any]:
+    from . import run_sizes  # linting asks for no sizes
+
+    is_file = isinstance(configuration, Mapping)
+    look = run_sizes.in_file(configuration) if is_file else run_sizes.in_command(configuration)
+    return run_sizes.of_skyrl(look, place)
+
+
 def site(given: Given, reader: Reader) -> Site:
     """The site of such a mapping, or of overrides that reach into it."""
     settings = given.settings
+    if given.line is not None:
+        given = given._replace(sizes=partial(_sizes, given.line, given.path.rpartition(".")[0]))
     effective: dict[str, Any] = {**DEFAULTS, _MODULES: _DEFAULT_MODULES} if given.complete else {}
     effective.update((name, made.value) for name, made in settings.items())
     if effective.get(_MODULES) == _DEFAULT_MODULES and effective.get("recompute_granularity") in ("full", None):
@@ -112,7 +125,7 @@ def _switch_of(given: Given) -> Setting | None:
     """The trainer's switch as a command's overrides have it: ``trainer.gradient_checkpointing=false``."""
     trainer = given.path.split(".")[0]
     found = None
-    for word in given.line.others if given.line is not None else ():
+    for word in words_of(given.line) if given.line is not None else ():
         made = override(word)
         if made is not None and made.path == trainer and made.setting.name == _SWITCH:
             found = made.setting

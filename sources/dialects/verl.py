@@ -24,14 +24,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from ..keys import OTHER_ENGINES, RECOMPUTE_KEYS
-from ..model import UNKNOWN, Finding, Setting, Site
+from ..model import UNKNOWN, Finding, Site
 from ..reader import Document, Reader
 from ..shell.flags import Line
-from ..yaml.hydra_defaults import Found, places_of
-from ..yaml.settings import settings_of
+from ..yaml.hydra_defaults import places_of
 from ..yaml.tree import Mapping
 from . import Given, Reading, ignored, rejected
 
@@ -48,7 +48,7 @@ _DEFAULT_MODULES = ["core_attn"]
 _OWN_TRAINER = re.compile(r"(?:^|[./])main_ppo(?:\.py)?$")
 _OWN_PLACE = re.compile(rf"actor_rollout_ref\.(?:actor|ref)\.megatron\.{_KEY}$")
 #: The configuration that verl's trainer brings.
-_OWN_CONFIG = re.compile(r"config/?$|ppo_megatron_trainer(?:\.yaml)?$")
+_OWN_CONFIG = re.compile(r"(?:\./)?config/?$|ppo_megatron_trainer(?:\.yaml)?$")
 
 
 def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading | None:
@@ -57,17 +57,19 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
     if found is None:
         return None
     sites = [
-        site(Given(one.settings, document.path, one.path, one.place, beside=_sizes(one)), reader)
+        site(Given(one.settings, document.path, one.path, one.place, sizes=partial(_sizes, one.root, one.path)), reader)
         for one in found
         if one.config is not None
     ]
     return Reading(sites, []) if found or forced else None
 
 
-def _sizes(found: Found) -> dict[str, Setting]:
-    """The parallel sizes, which stand beside the mapping."""
-    sizes = {name: entry for name, entry in found.holder.entries.items() if name.endswith("_parallel_size")}
-    return settings_of(Mapping(sizes, found.holder.span), None)
+def _sizes(configuration: Mapping | Line, path: str) -> dict[str, Any]:
+    from . import run_sizes  # linting asks for no sizes
+
+    is_file = isinstance(configuration, Mapping)
+    look = run_sizes.in_file(configuration) if is_file else run_sizes.in_command(configuration)
+    return run_sizes.of_verl(look, path.rpartition(".")[0])
 
 
 def site(given: Given, reader: Reader) -> Site:
@@ -78,16 +80,18 @@ def site(given: Given, reader: Reader) -> Site:
         return given.to_site("verl", {}, settings=settings, ignored=unread)
     if given.path.endswith(".megatron"):
         return given.to_site("verl", {}, rejected=_misplaced(given))
+    if given.line is not None:
+        given = given._replace(sizes=partial(_sizes, given.line, given.path))
     effective: dict[str, Any] = {name: setting.value for name, setting in given.settings.items()}
     default = effective.get("recompute_modules", UNKNOWN) == _DEFAULT_MODULES
     if default and effective.get("recompute_granularity") != "selective":
         del effective["recompute_modules"]
     wrong: tuple[Finding, ...] = ()
-    if given.complete and given.line is not None and _has_own_config(given.line):
+    if given.line is not None and _has_own_config(given.line):
         if given.path == f"actor_rollout_ref.actor.megatron.{_KEY}":
-            for name in _OWN_KEYS[:3]:
+            for name in _OWN_KEYS[:3] if given.complete else given.absent:
                 effective.setdefault(name, None)
-        wrong = tuple(_refused(given, given.line))
+        wrong = tuple(_refused(given, given.line)) if given.complete else ()
     return given.to_site(
         "verl",
         effective,

@@ -11,7 +11,7 @@ import re
 from typing import Any, NamedTuple
 
 from ..model import UNKNOWN, Setting, Span
-from .flags import Word
+from .flags import Line, Word
 
 
 class Override(NamedTuple):
@@ -58,6 +58,14 @@ _ENDLESS = re.compile(r"(?i)[+-]?(?:inf|nan)")
 #: What is longer is no number that anybody means; Python refuses to read one of thousands of digits.
 _LONGEST_NUMBER = 100
 _SWEEP = re.compile(r"(?:choice|range|interval)\s*\(.*\)$", re.DOTALL)
+
+
+def words_of(line: Line) -> tuple[Word, ...]:
+    """The words of a command that may be overrides: those of no flag, and those behind one.
+
+    Nothing tells which flags have values in ``uv run --isolated -m program a.b=c``.
+    """
+    return (*line.others, *(word for flag in line.flags for word in flag.values))
 
 
 def override(word: Word) -> Override | None:

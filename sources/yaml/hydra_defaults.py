@@ -50,6 +50,8 @@ class Found(NamedTuple):
     place: Span
     #: The mapping that it stands in.
     holder: Mapping
+    #: The whole configuration.
+    root: Mapping
 
 
 def places_of(document: Document, reader: Reader, key: str) -> list[Found] | None:
@@ -73,9 +75,9 @@ def places_of(document: Document, reader: Reader, key: str) -> list[Found] | Non
             config, span = value, value.span
             settings = settings_of(config, Resolver(composed.root, here, RECOMPUTE_KEYS))
             place = span if span.path == document.path else anchor(document)
-            found.append(Found(beside, config, settings, dotted(here), place, mapping))
+            found.append(Found(beside, config, settings, dotted(here), place, mapping, composed.root))
         else:
-            found.append(Found(beside, None, {}, dotted(here), anchor(document), mapping))
+            found.append(Found(beside, None, {}, dotted(here), anchor(document), mapping, composed.root))
     return found
 
 

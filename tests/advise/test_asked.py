@@ -1,5 +1,7 @@
 """What has to be said of a recipe before it can be predicted, and which of its sites are."""
 
+import json
+
 import pytest
 
 from recompute_lint.hooks.cli import main
@@ -218,3 +220,64 @@ def test_a_bridge_offloads_nothing_of_the_optimizer_where_it_does_not_say_how_mu
     site = AdviseSite("a:1", {**WHOLE, "optimizer_cpu_offload": True}, dialect=dialect)
     values, _ = complete(site, AdviseOptions())
     assert values.get("optimizer_offload_fraction") == fraction
+
+
+@pytest.mark.parametrize(
+    ("is_open", "settings", "expected"),
+    [
+        (True, {}, 16),
+        (True, {"virtual_pipeline_model_parallel_size": 2}, 32),
+        (True, {"global_batch_size": 8}, None),
+        (True, {"num_microbatches": 3}, 3),
+        (False, {}, None),
+    ],
+)
+def test_a_pipeline_is_full_where_the_batch_is_not_known(is_open, settings, expected):
+    """Megatron-LM's own default is one micro-batch; a framework's recipe leaves it to its data."""
+    site = AdviseSite("a:1", {**WHOLE, "pipeline_model_parallel_size": 8, **settings}, is_open=is_open)
+    values, notes = complete(site, AdviseOptions())
+    assert values.get("num_microbatches") == expected
+    assert any("fill the pipeline" in note for note in notes) is (expected in (16, 32))
+
+
+CONFIG = {
+    "num_hidden_layers": 2,
+    "hidden_size": 64,
+    "num_attention_heads": 4,
+    "vocab_size": 1024,
+    "hidden_act": "silu",
+}
+SEES = {"vision_config": {"depth": 2}, "text_config": CONFIG, "tie_word_embeddings": True}
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (CONFIG, []),
+        ({**CONFIG, "linear_num_value_heads": 32}, ["as if they were full attention"]),
+        ({**CONFIG, "vision_config": {"depth": 2}}, ["that see or hear"]),
+        (SEES, ["that see or hear"]),
+    ],
+)
+def test_what_is_not_predicted_of_a_model_is_said(config, said, tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    options = AdviseOptions(model=str(tmp_path), facts={"seq_length": 128})
+    values, notes = complete(AdviseSite("a:1", {}, is_open=True), options)
+    told = [note for note in notes if "linear attention" in note or "parts of the model" in note]
+    assert len(told) == len(said)
+    assert all(part in note for part, note in zip(said, told, strict=True))
+    assert values["untie_embeddings_and_output_weights"] is (config is not SEES)
+
+
+@pytest.mark.parametrize("key", ["hybrid_override_pattern", "mamba_d_state"])
+def test_a_model_with_layers_of_mamba_is_refused(key, tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({**CONFIG, key: 64}))
+    with pytest.raises(UsageError, match=f"{key}: layers of Mamba cannot be predicted"):
+        complete(AdviseSite("a:1", {}, is_open=True), AdviseOptions(model=str(tmp_path)))
+
+
+def test_sizes_of_slime():
+    flags = {"max_tokens_per_gpu": 8192, "use_dynamic_batch_size": True, "context_parallel_size": 2}
+    site = AdviseSite("a:1", {**WHOLE, "seq_length": None, "micro_batch_size": None, **flags})
+    values, _ = complete(site, AdviseOptions(facts={"actor_num_nodes": 2, "actor_num_gpus_per_node": 8}))
+    assert (values["seq_length"], values["micro_batch_size"], values["world_size"]) == (16384, 1, 16)

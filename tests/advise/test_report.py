@@ -5,7 +5,7 @@ import json
 import pytest
 
 from recompute_lint.smoke.advise import plot, report
-from recompute_lint.smoke.advise.choices import Choice
+from recompute_lint.smoke.advise.choices import Choice, name_of
 from recompute_lint.smoke.advise.estimate import Stage
 from recompute_lint.smoke.advise.gpus import GPUS
 from recompute_lint.smoke.advise.predict import AdviseSite, Prediction
@@ -106,3 +106,24 @@ def test_charts(tmp_path, ending, magic):
 def test_the_step_of_the_optimizer_can_be_the_peak():
     stage = Stage(State(1, 1, 1), 5, 1, 0, 0.0, step=9)
     assert stage.peak == 3 + 9 + 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, "none"),
+        ({"recompute_granularity": "selective"}, "selective [core_attn]"),
+        ({"moe_layer_recompute": True}, "selective [core_attn, moe]"),
+        ({"moe_layer_recompute": True, "recompute_modules": ["moe"]}, "selective [moe]"),
+        ({"recompute_granularity": "full", "recompute_method": "block", "recompute_num_layers": 2}, "full block 2"),
+    ],
+)
+def test_a_choice_is_named_by_what_megatron_core_makes_of_it(settings, expected):
+    assert name_of(settings) == expected
+
+
+@pytest.mark.parametrize("write", [report.text, report.markdown])
+def test_what_must_go_is_said_where_nothing_is_to_be_written(write):
+    told = write(prediction(MLP, NONE), [], None, ["--recompute-activations"])
+    assert "--recompute-activations" in told
+    assert "and write" not in told and "and with" not in told

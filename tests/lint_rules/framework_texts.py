@@ -32,7 +32,23 @@ def _of(framework: str, *flags: str) -> list[Example]:
 
 
 TEXTS: dict[str, list[Example]] = {
-    "RCL101": _script(f"{_MEGATRON}--recompute-granularity ful --recompute-activations"),
+    "RCL101": [
+        *_script(
+            f"{_MEGATRON}--recompute-granularity ful --recompute-activations",
+            f"{_MEGATRON}--recompute-granularity None --recompute-method uniform",
+            "megatron sft --model m --recompute_granularity null",
+            f"{_VERL}{_ACTOR}.recompute_granularity=off",
+        ),
+        *_of("slime", "--recompute-granularity none"),
+        Example(f"{_NEMO_RL}    recompute_granularity: none\n    recompute_modules: [mlp]\n"),
+        Example(f"{_NEMO_RL}    recompute_granularity: 'null'\n"),
+        Example(f"{_AREAL}    recompute_granularity: none\n"),
+        Example(f"{_PRIMUS}      recompute_granularity: none\n"),
+        Example(_ROLL.format("recompute_granularity: none")),
+        Example(f"{_RLINF.replace('full', 'none')}"),
+        Example(f"{_SKYRL}      transformer_config_kwargs:\n        recompute_granularity: none\n"),
+        Example("c.model.recompute_granularity = 'none'\npretrain(c)\n", filename="recipe.py"),
+    ],
     "RCL106": [
         Example(f"{_PRIMUS}      recompute_granularity: selective\n      recompute_modules: [mlpp, '${{X:mlpp}}']\n"),
         Example("x:\n  recompute_granularity: selective\n  recompute_modules: [mlpp, '${oc.env:X}']\n"),

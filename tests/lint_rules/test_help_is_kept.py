@@ -20,7 +20,7 @@ from .words import TEXTS
 
 #: Help that only a person can follow, by how it begins.
 FOR_PEOPLE = re.compile(
-    r"use |change one of|list modules other|did you mean|take |to recompute nothing|name |\"|(?:remove|delete) it\b"
+    r"use |change one of|list modules other|did you mean|take |name |\"|(?:remove|delete) it\b"
     r"|set megatron_cfg|delete the|give |keep |make "
     r"|write (?:a |\"full\" or|\"uniform\" or|true or|one of|of type|.* and )"
 )
@@ -42,7 +42,7 @@ def follow(help: str, text: str, line: int, value: tuple[int, int, int]) -> list
         line: where the finding is, from 1.
         value: the line and the columns of what the finding marks.
     """
-    help = re.sub(r" \([^)]*\)", "", help.removeprefix("to recompute them too, "))
+    help = re.sub(r" \([^)]*\)", "", re.sub("^to recompute (?:them too|nothing), ", "", help))
     help = re.sub(r"([: ]\w+) or (?:block|selective|more)(?=$|,)", r"\1", help)  # either will do
     ways = re.split(r", or ", help)
     return [_do(way, text, line, value) for way in ways if not FOR_PEOPLE.match(way)]

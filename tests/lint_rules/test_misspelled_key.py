@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 
 MODEL = "num_layers: 4\nhidden_size: 64\nnum_attention_heads: 4\nadd_bias_linear: false\n"
+PRIMUS = (
+    "modules:\n  pre_trainer:\n    framework: megatron\n    config: pre_trainer.yaml\n"
+    "    overrides: {{num_layers: 4, {}}}\n"
+)
 NEMO_RL = "policy:\n  megatron_cfg:\n    activation_checkpointing: true\n"
 
 
@@ -49,6 +53,18 @@ def test_a_mapping_of_settings_is_meant_where_a_framework_has_it(path, found, li
     lines = [f"{'  ' * depth}{name}:" for depth, name in enumerate([*above, last])]
     text = "\n".join([*lines, f"{'  ' * len(lines)}recompute_num_layers: 1\n"])
     assert [code for *_, code in lint({"a.yaml": text}, mcore="0.16.1")] == ["RCL206"] * found
+
+
+def test_it_would_replace_what_is_inherited(lint):
+    base = f"{NEMO_RL}    recompute_granularity: selective\n    recompute_modules: [layernorm]\n"
+    child = "defaults: base.yaml\npolicy:\n  megatron_cfg:\n    recompute_granularty: full\n"
+    found = lint({"base.yaml": base, "child.yaml": child}, mcore="0.16.1")
+    assert [(path, line, code) for path, line, _, code in found] == [("child.yaml", 4, "RCL206")]
+    inherited = lint({"child.yaml": child + "    recompute_method: uniform\n"}, mcore="0.16.1")
+    assert [code for *_, code in inherited] == ["RCL206"]
+    text = PRIMUS.format("recompute_granularty: full, recompute_method: block, recompute_num_layers: 1")
+    found = lint({"pre_trainer.yaml": "recompute_granularity: null\n", "a.yaml": text})
+    assert [(path, code) for path, *_, code in found if path == "a.yaml"] == [("a.yaml", "RCL206")]
 
 
 def test_what_does_not_follow_from_it_is(lint):

@@ -249,6 +249,19 @@ def test_at_a_closed_site_settings_are_removed() -> None:
     assert without(site(closed=True, recompute_granularity="x"), ["moe"]) == "remove recompute_granularity"
 
 
+def test_what_is_inherited_cannot_be_removed() -> None:
+    elsewhere = PLACE._replace(path="parent.yaml")
+    inherited = Setting("recompute_method", "block", elsewhere, elsewhere)
+    one = site(closed=True, recompute_granularity="x", recompute_method="block", recompute_num_layers=0)
+    one = one._replace(settings={**one.settings, "recompute_method": inherited})
+    assert without(one, ["moe"]) == "set recompute_granularity: null and remove recompute_num_layers"
+
+
+def test_what_asks_for_nothing_can_stay() -> None:
+    one = site(closed=True, recompute_granularity="x", distribute_saved_activations=False)
+    assert without(one, ["moe"]) == "remove recompute_granularity"
+
+
 @pytest.mark.parametrize(
     ("listed", "modules", "expected"),
     [

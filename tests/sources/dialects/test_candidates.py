@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recompute_lint.sources.dialects import DIALECTS, candidates
+from recompute_lint.sources.dialects import candidates
+from recompute_lint.sources.dialects.table import DIALECTS
 
 KINDS = ("yaml", "script", "python", "markdown")
 

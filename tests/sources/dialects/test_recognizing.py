@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from recompute_lint.sources.dialects import DIALECTS, Reading, load
+from recompute_lint.sources.dialects import Reading, load
+from recompute_lint.sources.dialects.table import DIALECTS
 from recompute_lint.sources.model import UNKNOWN
 from recompute_lint.sources.reader import Document, Reader
 

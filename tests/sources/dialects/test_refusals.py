@@ -202,6 +202,27 @@ def test_verl_has_no_such_key(lint, words: str, expected: list[str]) -> None:
     assert found(lint, "a.sh", VERL.format(words)) == expected
 
 
+VERL_FULL = VERL.format(f"{ACTOR}.recompute_granularity=full {{}}")
+SWITCHED = "OTHERS=\nif [[ $GAE ]]; then OTHERS=critic.lr=1; fi\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        (VERL_FULL.format(""), ["RCL103", "RCL104"]),
+        (SWITCHED + VERL_FULL.format("$OTHERS trainer.nnodes=$N"), ["RCL103", "RCL104"]),
+        (VERL_FULL.format("--config-path=./config"), ["RCL103", "RCL104"]),
+        (VERL_FULL.format("--config-path=mine"), []),
+        (VERL_FULL.format("$OTHERS"), []),
+        (VERL_FULL.format('"$@"'), []),
+        (f"OTHERS={ACTOR}.recompute_method=block\n" + VERL_FULL.format("$OTHERS $NNODES"), []),
+        ("OTHERS=\nsource settings.sh\n" + VERL_FULL.format("$OTHERS"), []),
+    ],
+)
+def test_what_full_needs_in_verl_stands_in_the_script_or_is_null(lint, script: str, expected: list[str]) -> None:
+    assert found(lint, "a.sh", script) == expected
+
+
 @pytest.mark.parametrize(
     ("command", "expected"),
     [

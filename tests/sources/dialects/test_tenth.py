@@ -7,6 +7,7 @@ import sys
 import types
 
 from recompute_lint.sources import dialects
+from recompute_lint.sources.dialects import table
 
 from ...conftest import ROOT
 
@@ -21,8 +22,9 @@ def test_the_tenth_framework_of_the_documentation(lint, monkeypatch) -> None:
     module.__package__ = package
     exec(source.group(1), module.__dict__)
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    added = eval(line.group(1).rstrip(","), {"Dialect": dialects.Dialect})
-    monkeypatch.setattr(dialects, "DIALECTS", (added, *dialects.DIALECTS))
+    added = eval(line.group(1).rstrip(","), {"Dialect": table.Dialect})
+    for module in (dialects, table):
+        monkeypatch.setattr(module, "DIALECTS", (added, *table.DIALECTS))
     text = "trainer:\n  recompute:\n    recompute_granularity: fulll\n"
     assert lint({"a.yaml": text}) == [("a.yaml", 3, 28, "RCL101")]
     command = "python t.py trainer.recompute.enabled={} trainer.recompute.recompute_granularity={}\n"
