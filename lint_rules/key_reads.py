@@ -58,9 +58,29 @@ def read_of(node: ast.AST, scope: Scope, file: PythonFile) -> Read | None:
     if key_node is None:
         return None
     text = file.names.text(key_node, scope)
-    if text is None or not is_key(text, container, scope, file):
+    if text is None or not (is_key(text, container, scope, file) or _becomes_a_setting(node, container, file)):
         return None
     return Read(node, form, text.rpartition(".")[2], key_node, container, default)
+
+
+def _becomes_a_setting(node: ast.Call, container: ast.expr | None, file: PythonFile) -> bool:
+    """Whether what is read under another name goes straight into a recompute field of a configuration.
+
+    ``config.recompute_method = options.get("activations_checkpoint_method", "uniform")``. The environment is no recipe.
+    """
+    if container is not None and last_name(container) == "environ":
+        return False
+    above = file.parents.get(node)
+    while isinstance(above, (ast.BoolOp, ast.IfExp)):
+        above = file.parents.get(above)
+    if isinstance(above, ast.keyword):
+        call = file.parents.get(above)
+        return above.arg in FIELDS and isinstance(call, ast.Call) and last_name(call.func).endswith("TransformerConfig")
+    targets = above.targets if isinstance(above, ast.Assign) else [getattr(above, "target", None)]
+    return any(
+        isinstance(target, ast.Attribute) and target.attr in FIELDS and last_name(target.value) not in ("self", "cls")
+        for target in targets
+    )
 
 
 def attribute_key(node: ast.expr, scope: Scope, file: PythonFile) -> str:

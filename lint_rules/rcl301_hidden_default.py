@@ -4,8 +4,9 @@ What it does
     Reports a default other than None that Python code has for a recompute key: ``.get(key, default)``, ``.pop``,
     ``.setdefault``, ``getattr``, ``OmegaConf.select(default=...)``, ``.get(key) or default``, ``config.key or
     default``, ``config[key] if key in config else default``, and statements that do the same (``if key not in
-    config:``, ``if value is None:``, ``except KeyError:``). Defaults of function parameters, of schema classes and of
-    parsers belong where they are.
+    config:``, ``if value is None:``, ``except KeyError:``). A read under another name counts where its value goes
+    straight into a configuration's recompute field. Defaults of function parameters, of schema classes and of parsers
+    belong where they are.
 
     A default that is false, zero or empty is left alone where the value is only tested: None would come out the same.
 
@@ -90,6 +91,7 @@ INVALID = (
         fixed='modules = OmegaConf.select(config, "megatron.recompute_modules")\n',
     ),
     Example('on = megatron_cfg.get("activation_checkpointing", True)\n', (1,), filename="a.py"),
+    Example('config.recompute_method = options.get("method", "uniform")\nconfig.finalize()\n', (1,), filename="a.py"),
 )
 
 

@@ -13,7 +13,7 @@ from ..sources.keys import FIELDS, SWITCH
 from ..sources.model import Site
 from .graph_capture import captured
 from .runtime_facts import fact
-from .wording import absent, joined, shown
+from .wording import absent, as_flags, joined, shown
 
 _GRANULARITY = "recompute_granularity"
 _MODULES = "recompute_modules"
@@ -218,11 +218,22 @@ def to_selective(site: Site) -> str:
 
 def to_full(site: Site) -> str:
     """How to recompute whole layers in the place of modules, with all that Megatron-Core asks for then."""
-    text = assign(site, _GRANULARITY, "full")
+    text = _instead_of_a_switch(site) or assign(site, _GRANULARITY, "full")
     needed = {"recompute_method": "uniform", "recompute_num_layers": 1}
     missing = [name for name in needed if site.effective.get(name) is None]
     text += "".join(f" and {_added(site, name, needed[name])}" for name in missing)
     return text + (f" and remove {key(site, _MODULES)}" if site.effective.get(_MODULES) else "")
+
+
+def _instead_of_a_switch(site: Site) -> str:
+    """How to recompute whole layers where a switch has chosen modules, as ``--recompute-activations`` does."""
+    switch, written = site.origin(_GRANULARITY), site.settings.get(_GRANULARITY)
+    if switch is None or switch.value is not True:
+        return ""
+    name = key(site, _GRANULARITY)
+    if written is not None and written.value == "full":
+        return f"remove {name}"
+    return f"replace {name} by {as_flags(f'{_GRANULARITY}: full', site)}"
 
 
 def or_full(site: Site, contract: Contract) -> str:

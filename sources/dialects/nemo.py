@@ -13,6 +13,10 @@ Facts from NVIDIA/NeMo at 8cfedd7203:
   (``megatron_lm_encoder_decoder_model.py#L112-L115``), and there a number means nothing beside ``selective`` and is 1
   where ``full`` has none.
 
+From aws-neuron/neuronx-nemo-megatron at f4743ce, a fork without Megatron-Core whose trainers have ``accelerator: tpu``:
+
+* ``nemo/nemo/collections/nlp/modules/common/megatron/transformer.py#L2462-L2495``: every model counts as that T5 does.
+
 NeMo 2 has recipes in Python with ``TransformerConfig``'s own names. Open: models of before Megatron-Core read the same
 keys, and a checkpoint may bring the rest.
 """
@@ -42,6 +46,8 @@ _WANTED = frozenset(_FIELDS)
 #: The switches that make a model Megatron-Core's; T5's stands beside its encoder and its decoder.
 _SWITCHES = frozenset({"mcore_gpt", "mcore_bert", "mcore_t5"})
 _HALVES = ("encoder", "decoder")
+#: The key that says, of the trainer beside the model, what it runs on.
+_DEVICE = "accelerator"
 #: A key that is worth comparing.
 _MAY_BE = re.compile(r"a\w{24,40}")
 #: A key is a misspelling only while it is this close, in letters, to the right one.
@@ -62,7 +68,7 @@ def read(document: Document, reader: Reader, *, forced: bool = False) -> Reading
         if any(name in _WANTED or _meant(name) for name in mapping.entries):
             place = mapping.span if mapping.span.path == document.path else anchor(document)
             settings = settings_of(mapping, Resolver(root, path, _WANTED | _SWITCHES))
-            beside = _beside(root, path) if path and path[-1] in _HALVES else {}
+            beside = _device(root) | (_beside(root, path) if path and path[-1] in _HALVES else {})
             sites.append(site(Given(settings, document.path, dotted(path), place, beside=beside), reader))
     return Reading(sites, []) if sites or forced else None
 
@@ -76,6 +82,15 @@ def _beside(root: Mapping, path: tuple[str, ...]) -> dict[str, Setting]:
             return {}
         holder = below
     return settings_of(holder, Resolver(root, path[:-1], _SWITCHES))
+
+
+def _device(root: Mapping) -> dict[str, Setting]:
+    """The setting of what the trainer runs on, if there is one."""
+    trainer = child(root, "trainer")
+    if trainer is None or _DEVICE not in trainer.entries:
+        return {}
+    settings = settings_of(trainer, Resolver(root, ("trainer",), frozenset({_DEVICE})))
+    return {_DEVICE: settings[_DEVICE]}
 
 
 def _with_referred(root: Mapping) -> Iterator[tuple[tuple[str, ...], Mapping]]:
@@ -105,7 +120,8 @@ def site(given: Given, reader: Reader) -> Site:
     if not any(
         name in _SWITCHES and one.value is True for name, one in (*given.settings.items(), *given.beside.items())
     ):
-        _leave_to_older(given.path, effective, origins)
+        counts = given.path.rpartition(".")[2] not in _HALVES and not _is_on_tpu(given)
+        _leave_to_older(effective, origins, counts=counts)
     return given.to_site(
         "nemo",
         effective,
@@ -115,12 +131,24 @@ def site(given: Given, reader: Reader) -> Site:
     )
 
 
-def _leave_to_older(path: str, effective: dict[str, Any], origins: dict[str, Setting]) -> None:
-    """What is asked of a model that may not be Megatron-Core's: that it may need, or do without, is no mistake."""
+def _is_on_tpu(given: Given) -> bool:
+    """Whether the trainer is one of NeuronX's, whose models are never Megatron-Core's."""
+    device = given.beside.get(_DEVICE)
+    return device is not None and device.value == "tpu"
+
+
+def _leave_to_older(effective: dict[str, Any], origins: dict[str, Setting], *, counts: bool) -> None:
+    """What is asked of a model that may not be Megatron-Core's: that it may need, or do without, is no mistake.
+
+    Args:
+        effective: the site's values, which are changed.
+        origins: where they come from.
+        counts: whether the model makes a ``TransformerConfig`` all the same, which looks at the number of layers.
+    """
     granularity = effective.get("recompute_granularity")
     if granularity == "selective" and effective.get("recompute_method") in ("uniform", "block"):
         del origins["recompute_method"]
-    if path.rpartition(".")[2] in _HALVES and granularity in ("selective", "full"):
+    if not counts and granularity in ("selective", "full"):
         wanted = granularity == "full"
         if (effective.get("recompute_num_layers") is None) == wanted:
             effective["recompute_num_layers"] = UNKNOWN

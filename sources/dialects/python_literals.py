@@ -4,8 +4,9 @@
   ``replace(config, ...)``;
 * ``config.recompute_granularity = "full"`` and its like, one after the other in a block, where the last one wins;
 * the attributes of a class with a base, as slime's and miles' jobs have them;
-* what dictionaries with recompute keys hold, ``{...}`` and ``dict(...)``, what is given to any other function, and what
-  is put into parsed arguments: each by itself, and only what no framework could take;
+* what a dictionary that is written out holds, where it is unpacked (``**``) in one of these calls;
+* what other dictionaries with recompute keys hold, ``{...}`` and ``dict(...)``, what is given to any other function,
+  and what is put into parsed arguments: each by itself, and only what no framework could take;
 * a key that is nearly one of these, and that nothing in the file reads.
 
 What is not a literal is unknown, and so is everything that another block or a function called in between may have set.
@@ -23,7 +24,7 @@ from ...schemas.names import VALUES
 from ..keys import FIELDS, LONGEST_NEARLY, NEARLY_BEGINS, NEARLY_ENDS, RECOMPUTE_KEYS, WORD, is_nearly
 from ..model import UNKNOWN, Finding, Setting, Site, Span
 from ..python.declarations import PARSERS, has_fields, imported, of_flag, of_parameters
-from ..python.literals import alternatives, default_of, items_of, value_of
+from ..python.literals import alternatives, default_of, entries_of, items_of, value_of
 from ..python.query import Names, Path, last_name, path_of
 from ..python.statements import blocks, direct_targets, is_part_of_any, observes, targets, touched
 from ..python.tree import KEYS, Python, Scope, walk
@@ -143,6 +144,8 @@ class _Literals:
         self._containers: set[Path] = set()
         #: What settings may have besides what is known of them: the name, where it stands, and the literal.
         self._others: dict[ast.expr, tuple[str, ast.AST, Scope]] = {}
+        #: The calls that are sites, and the dictionaries that are unpacked in them.
+        self._taken: set[ast.AST] = set()
         #: Whether anything in the file can wait for an exception: going through a function takes longer than a search.
         self._may_expect = any(name in python.text for name in _EXPECTS)
 
@@ -164,8 +167,13 @@ class _Literals:
             elif isinstance(node, ast.ClassDef):
                 yield from self._class(node, scope)
             elif isinstance(node, ast.Call):
+                if last_name(node.func) == "dict":
+                    yield from self._unpacked_later(node, parent, scope)
                 yield from self._call(node, scope)
             elif isinstance(node, ast.Dict):
+                yield from self._unpacked_later(node, parent, scope)
+                if node in self._taken:
+                    continue
                 pairs = zip(node.keys, node.values, strict=True)
                 items = {self._names.text(key, scope): (key, value) for key, value in pairs if key is not None}
                 yield from self._dictionary(items, scope)
@@ -191,22 +199,56 @@ class _Literals:
     # ---- calls
 
     def _call(self, call: ast.Call, scope: Scope) -> Iterator[Site]:
-        name = last_name(call.func)
-        keywords = {keyword.arg: keyword for keyword in call.keywords if keyword.arg}
-        if keywords.keys().isdisjoint(self._keys):
+        if call in self._taken:
             return
         own = self._of_mcore(call.func, scope)
-        name = own or name
+        name = own or last_name(call.func)
         if name == "replace" or _CLASS.fullmatch(name):
-            settings = {key: self._setting(key, keyword, keyword.value, scope) for key, keyword in keywords.items()}
-            whole = not call.args and len(keywords) == len(call.keywords)
+            given, whole = self._arguments(call, scope)
+            if given.keys().isdisjoint(self._keys):
+                return
+            self._taken.add(call)
+            settings = {key: self._setting(key, where, value, scope) for key, (where, value) in given.items()}
             closed = whole and bool(own)
             effective = {key: setting.value for key, setting in settings.items()}
             if closed and name == "MLATransformerConfig":
                 effective.setdefault("multi_latent_attention", True)
             yield _site(self._python.path, name, self._python.span(call), settings, effective, closed=closed)
         else:
-            yield from self._dictionary({key: (keyword, keyword.value) for key, keyword in keywords.items()}, scope)
+            keywords = {keyword.arg: (keyword, keyword.value) for keyword in call.keywords if keyword.arg}
+            yield from self._dictionary(keywords, scope)
+
+    def _arguments(self, call: ast.Call, scope: Scope) -> tuple[dict[str, tuple[ast.AST, ast.expr]], bool]:
+        """The keyword arguments of a call, and whether they are all: also what stands in the file behind ``**``."""
+        given: dict[str, tuple[ast.AST, ast.expr]] = {}
+        whole = not call.args
+        for keyword in call.keywords:
+            if keyword.arg:
+                given[keyword.arg] = keyword, keyword.value
+                continue
+            value = keyword.value
+            if isinstance(value, ast.Name):
+                value = self._names.value(value, scope) if self._names.is_only_unpacked(value.id) else value
+            items = entries_of(value)
+            whole = whole and items is not None
+            if items is not None:
+                self._taken.add(value)
+                given.update(items)
+        return given, whole
+
+    def _unpacked_later(self, node: ast.expr, parent: ast.AST | None, scope: Scope) -> Iterator[Site]:
+        """The sites of Megatron-Core's classes that a dictionary with a name is unpacked into, in its own scope."""
+        if not isinstance(parent, ast.Assign) or "**" not in self._python.text:
+            return
+        names = {target.id for target in parent.targets if isinstance(target, ast.Name)}
+        nodes = self._names.own(scope)
+        tries = [one for one in nodes if isinstance(one, ast.Try) and one.handlers]
+        caught = {inner for one in tries for statement in one.body for inner in walk(statement)}
+        for call in nodes if names else ():
+            if not isinstance(call, ast.Call) or call in caught or not self._of_mcore(call.func, scope):
+                continue
+            if not names.isdisjoint(last_name(keyword.value) for keyword in call.keywords if not keyword.arg):
+                yield from self._call(call, scope)
 
     def _of_mcore(self, function: ast.expr, scope: Scope) -> str:
         """Which of Megatron-Core's own classes a call makes, as the imports tell; empty for another."""
@@ -239,8 +281,8 @@ class _Literals:
         """The settings that are made one by one, each a site by itself: the name, where it stands, and the value."""
         if isinstance(node, ast.Call):
             name = last_name(node.func)
-            if name == "setattr" and len(node.args) == 3:
-                yield self._names.text(node.args[1], scope) or "", node.args[1], node.args[2]
+            if name in ("setattr", "update") and len(node.args) == 3:  # OmegaConf.update takes a path
+                yield (self._names.text(node.args[1], scope) or "").rpartition(".")[2], node.args[1], node.args[2]
             elif name in ("append", "extend") and isinstance(node.func, ast.Attribute) and len(node.args) == 1:
                 added = node.args[0]
                 if name == "append":

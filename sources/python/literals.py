@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..model import UNKNOWN
-from .query import last_name
+from .query import last_name, path_of
 
 #: Calls that give a field of a class its default.
 _FIELDS = frozenset({"Argument", "Field", "Option", "field", "ib"})
@@ -36,6 +36,24 @@ def items_of(node: ast.expr) -> list[ast.expr] | None:
         left, right = items_of(node.left), items_of(node.right)
         return None if left is None or right is None else [*left, *right]
     return None
+
+
+def entries_of(node: ast.expr) -> dict[str, tuple[ast.AST, ast.expr]] | None:
+    """The keys of ``{...}`` and ``dict(...)``, where each stands and its value; None where not all keys are written."""
+    found: dict[str, tuple[ast.AST, ast.expr]] = {}
+    if isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+                return None
+            found[key.value] = key, value
+        return found
+    if not isinstance(node, ast.Call) or path_of(node.func) != ("dict",) or node.args:
+        return None
+    for keyword in node.keywords:
+        if keyword.arg is None:
+            return None
+        found[keyword.arg] = keyword, keyword.value
+    return found
 
 
 def _split(node: ast.expr) -> Any:

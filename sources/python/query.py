@@ -171,6 +171,14 @@ class Names:
         value = self.value(node, scope)
         return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else None
 
+    def is_only_unpacked(self, name: str) -> bool:
+        """Whether all that is done with a name is to unpack it, ``**name``: nothing changes what it stands for."""
+        loads = unpacked = 0
+        for node in ast.walk(self._module):
+            loads += isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+            unpacked += isinstance(node, ast.keyword) and not node.arg and path_of(node.value) == (name,)
+        return loads == unpacked
+
     def expanded(self, path: Path, scope: Scope) -> Path:
         """A chain whose first name is replaced by the chain which it stands for."""
         for _ in range(5):

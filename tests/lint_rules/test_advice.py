@@ -174,3 +174,30 @@ def test_a_flag_is_the_word_or_the_list_that_the_release_has(tmp_path, monkeypat
         "--cuda-graph-scope attn --recompute-granularity selective --recompute-modules moe\n"
     )
     assert diagnostics(text, tmp_path, monkeypatch, "a.sh", mcore) == []
+
+
+@pytest.mark.parametrize(
+    ("flags", "advice", "after"),
+    [
+        (
+            "--recompute-num-layers 1",
+            "replace --recompute-activations by --recompute-granularity full and add --recompute-method uniform",
+            "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1",
+        ),
+        (
+            "--recompute-method block",
+            "replace --recompute-activations by --recompute-granularity full and add --recompute-num-layers 1",
+            "--recompute-granularity full --recompute-method block --recompute-num-layers 1",
+        ),
+        (
+            "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1",
+            "remove --recompute-activations",
+            "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1",
+        ),
+    ],
+)
+def test_a_switch_takes_no_value(flags, advice, after, tmp_path, monkeypatch):
+    command = "python pretrain_gpt.py --num-layers 4"
+    found = diagnostics(f"{command} --recompute-activations {flags}\n", tmp_path, monkeypatch, "a.sh")
+    assert any(one.help.endswith(f", or {advice}") for one in found)
+    assert diagnostics(f"{command} {after}\n", tmp_path, monkeypatch, "a.sh") == []

@@ -21,6 +21,11 @@ MISTAKES = {
     "default of what is tested below": (
         'def f(cfg):\n    modules = cfg.get("recompute_modules") or ["moe"]\n    return "mlp" in modules'
     ),
+    "another name": ('cfg.recompute_method = options.get("activations_checkpoint_method", "uniform")\ncfg.finalize()'),
+    "another name in a choice": (
+        'cfg.recompute_num_layers = getattr(args, "layers", 1) if args else None\ncfg.finalize()'
+    ),
+    "another name in a constructor": 'TransformerConfig(recompute_granularity=options.get("granularity", "full"))',
     "false": 'x = cfg.get("distribute_saved_activations", False)',
     "list": 'x = cfg.get("recompute_modules", ["core_attn"])',
     "empty list that goes on": 'x = cfg.get("recompute_modules", [])',
@@ -222,6 +227,12 @@ FINE = {
     "hasattr of one": 'x = c.recompute_method if hasattr("recompute_method") else "block"',
     "another test of it": 'x = c.recompute_method if known(c.recompute_method) else "block"',
     "a name by itself": 'x = recompute_method if recompute_method else "block"',
+    "another name that goes elsewhere": 'granularity = options.get("granularity", "full")',
+    "another name, for an object's own": 'self.recompute_granularity = options.get("granularity", "full")',
+    "another name, of another class": 'Estimate(recompute_granularity=options.get("granularity", "full"))',
+    "another name, of the environment": (
+        'import os\ncfg.recompute_granularity = os.environ.get("GRANULARITY", "full")\ncfg.finalize()'
+    ),
     "its own attribute": "x = self.recompute_method if self.recompute_method else None",
     "a word for people, with more": "print(f\"{'a' + (cfg.recompute_method or '-')}\")",
 }

@@ -24,6 +24,22 @@ MISTAKES = {
         f'{CORE}TransformerConfig({SIZES}recompute_granularity="full")',
         [(2, 95, "RCL103"), (2, 95, "RCL104")],
     ),
+    "unpacked": (
+        f'{CORE}TransformerConfig({SIZES}**{{"recompute_granularity": "full"}})',
+        [(2, 101, "RCL103"), (2, 101, "RCL104")],
+    ),
+    "beside what is unpacked": (
+        f'{CORE}s = dict({SIZES})\nTransformerConfig(**s, recompute_granularity="full", recompute_num_layers=1)',
+        [(3, 47, "RCL103")],
+    ),
+    "unpacked by its name": (
+        f'{CORE}s = dict({SIZES}recompute_granularity="full", recompute_method="block")\nTransformerConfig(**s)',
+        [(2, 86, "RCL104")],
+    ),
+    "unpacked in a function": (
+        f'{CORE}def f():\n    s = {{"recompute_granularity": "ful"}}\n    return TransformerConfig({SIZES}**s)',
+        [(3, 36, "RCL101")],
+    ),
     "replace": ('d = replace(c, recompute_granularity="Full")', [(1, 39, "RCL101")]),
     "dict": ('d = {"recompute_modules": ["core_attn", "moe_atc"]}', [(1, 42, "RCL106")]),
     "dict call": ('d = dict(recompute_granularity="selctive")', [(1, 33, "RCL101")]),
@@ -32,6 +48,7 @@ MISTAKES = {
     "by key": ('c["model"]["recompute_granularity"] = "selectiv"', [(1, 40, "RCL101")]),
     "added": ('c.model.recompute_modules += ["moee"]', [(1, 32, "RCL106")]),
     "extended": ('c.model.recompute_modules.extend(["mlpp"])', [(1, 36, "RCL106")]),
+    "updated by a path": ('OmegaConf.update(c, "a.recompute_granularity", "ful")', [(1, 49, "RCL101")]),
     "set through a constant": ('K = "recompute_granularity"\nsetattr(c, K, "ful")', [(2, 16, "RCL101")]),
     "put in by a constant": ('K = "recompute_granularity"\nc[K] = "fulll"', [(2, 9, "RCL101")]),
     "a dictionary's by a constant": ('K = "recompute_granularity"\nc = {K: "fulll"}', [(2, 10, "RCL101")]),
@@ -105,6 +122,19 @@ MISTAKES = {
 }
 
 FINE = {
+    "unpacked, and changed before": (
+        f'{CORE}s = dict({SIZES}recompute_granularity="full")\ns["recompute_method"] = "block"\n'
+        's["recompute_num_layers"] = 1\nTransformerConfig(**s)'
+    ),
+    "unpacked beside what is unknown": (
+        f'{CORE}def f(more):\n    s = {{"recompute_granularity": "full"}}\n'
+        f"    return TransformerConfig({SIZES}**s, **more)"
+    ),
+    "unpacked where an exception is caught": (
+        f'{CORE}s = dict({SIZES}recompute_granularity="full")\ntry:\n    TransformerConfig(**s)\n'
+        "except ValueError:\n    pass"
+    ),
+    "unpacked for another": 's = dict(recompute_granularity="full")\nOther(**s)',
     "overwritten": 'c.recompute_granularity = "ful"\nc.recompute_granularity = "full"',
     "set elsewhere, maybe": 'c.recompute_granularity = "full"',
     "changed in between": 'c.recompute_modules = ["mlp"]\nprepare(c)\nc.recompute_granularity = "full"',

@@ -300,6 +300,12 @@ class TestNeMo:
         text = f"model:\n  mcore_t5: {switch}\n  encoder: {{{encoder}}}\n  decoder: {{{decoder}}}\n"
         assert [code for _, code in codes(lint({"a.yaml": text}, **MCORE))] == codes_
 
+    @pytest.mark.parametrize(("device", "expected"), [("gpu", ["RCL105"]), ("tpu", []), ("${x}", ["RCL105"])])
+    def test_neuronx_counts_as_it_likes(self, lint, device: str, expected: list[str]) -> None:
+        keys = "  activations_checkpoint_granularity: selective\n  activations_checkpoint_method: uniform\n"
+        text = f"trainer:\n  accelerator: {device}\nmodel:\n{keys}  activations_checkpoint_num_layers: 1\n"
+        assert [code for _, code in codes(lint({"a.yaml": text}, **MCORE))] == expected
+
     def test_null_is_nothing(self, lint) -> None:
         text = "model:\n  activations_checkpoint_granularity: null\n  activations_checkpoint_method: null\n"
         assert codes(lint({"a.yaml": text}, **MCORE)) == []
