@@ -72,9 +72,6 @@ def spelled(keys: Iterable[str]) -> str:
 
 _NAMED_SO = tuple(name for name in FIELDS if name.startswith(WORD))
 
-#: A setting in YAML, under whatever it may stand.
-SETTING: Final = rf"(?m)^[ \t]*[\"']?(?P<key>{'|'.join(_NAMED_SO)})[\"']?[ \t]*:".encode()
-
 #: What a YAML file has in it that is meant for a framework read here, whether it can be read or not.
 MEANT: Final = (
     "megatron_cfg|activations?_checkpoint|"

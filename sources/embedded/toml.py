@@ -16,8 +16,6 @@ _VALUE = re.compile(r"\"\"\"|'''|\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|[^\s\[{#][^#\n
 
 _EQUALS = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|=")
 
-#: Where a key or a value stands.
-_Slice = tuple[int, int]
 #: Deeper than this, no table is followed.
 _MAX_DEPTH = 40
 
