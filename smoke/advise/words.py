@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ...sources.dialects.table import DIALECTS
 from . import patch
 
 #: The fields that a choice consists of, in the order in which they are written.
@@ -165,7 +166,8 @@ def _values(dialect: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         keep = ("recompute_granularity", "recompute_modules")
         return {"activation_checkpointing": True, **{name: values[name] for name in keep if name in values}}
     if not values:
-        return {"recompute_granularity": "none" if dialect == "ms-swift" else None}
+        word = next(row.nothing for row in DIALECTS if row.name == dialect)
+        return {"recompute_granularity": None if word in ("null", "None") else word}
     return values
 
 
