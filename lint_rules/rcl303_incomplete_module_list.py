@@ -2,9 +2,10 @@
 
 What it does
     Reports comments, docstrings, help texts, ``Literal[...]``, enumerations, ``choices=`` and collections called
-    ``VALID_...``, ``ALLOWED_...`` or the like that list the recompute modules, and leave some out or name some that do
-    not exist. In YAML, comments. A list counts as one of all modules where words such as valid, allowed, options,
-    choices or one of introduce it; examples, defaults and values do not count.
+    ``VALID_...``, ``ALLOWED_...`` or the like, or that modules are checked against (``if name not in
+    RECOMPUTE_MODULES: raise``), which list the recompute modules, and leave some out or name some that do not exist. In
+    YAML, comments. A list counts as one of all modules where words such as valid, allowed, options, choices or one of
+    introduce it; examples, defaults and values do not count.
 
     Silent where the release of Megatron-Core is only assumed (see ``--mcore``), and in Megatron-Core's own files.
 
@@ -101,6 +102,7 @@ _COLLECTION = re.compile(
 _ELSEWHERE = re.compile(
     r"offload|graph|fp8|unsupported|invalid|disallow|(?:^|_)(?:moe|dense|mla|mamba|hybrid|sparse)(?:_|$)", re.IGNORECASE
 )
+_OF_MODULES = re.compile(r"[A-Z_]*RECOMPUT[A-Z_]*_MODULES?$")
 #: Files that define the modules of their own release: Megatron-LM's, and those with a configuration of their own.
 _OWN = re.compile(r"(?:^|/)megatron/(?:core|training)/")
 _DEFINES = re.compile(r"^class \w*TransformerConfig\b", re.MULTILINE)
@@ -128,7 +130,7 @@ def check(file: PythonFile, choice: Choice) -> Iterator[Finding]:
     nodes = file.python.near(quoting(modules))
     parents = {node: parent for node, parent, _ in nodes}
     for here in nodes:
-        for one in _collections(here.node, parents):
+        for one in _collections(here.node, parents, file.python.tree):
             if one.holder not in seen and one.lists(modules):
                 seen.add(one.holder)
                 items = [_Item(_text(element), file.python.span(element)) for element in one.elements]
@@ -238,15 +240,15 @@ class _Collection(NamedTuple):
         return known == len(names) and (known > 2 or "module" in self.name.lower())
 
 
-def _collections(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iterator[_Collection]:
-    """The collections in a node."""
+def _collections(node: ast.AST, parents: dict[ast.AST, ast.AST], module: ast.Module) -> Iterator[_Collection]:
+    """The collections in a node of a module."""
     if isinstance(node, ast.Subscript) and last_name(node.value) == "Literal":
         elements = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         yield _Collection(node, elements, _named_by(node, parents), needs_two=True)
     elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target
         name = last_name(target)
-        if _COLLECTION.search(name) and not _ELSEWHERE.search(name):
+        if (_COLLECTION.search(name) or _rejects_others(name, module)) and not _ELSEWHERE.search(name):
             yield from _elements(node.value, name)
     elif isinstance(node, ast.Call):
         for keyword in node.keywords:
@@ -262,6 +264,26 @@ def _collections(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iterator[_Co
         values = [one.value for one in node.body if isinstance(one, ast.Assign)]
         if values:
             yield _Collection(values[0], values, node.name)
+
+
+def _rejects_others(name: str, module: ast.Module) -> bool:
+    """Whether a module raises an error for what is not in a constant that is called for recompute modules."""
+    return _OF_MODULES.match(name) is not None and any(
+        isinstance(test, ast.Compare)
+        and [type(operator) for operator in test.ops] == [allowed]
+        and not isinstance(test.left, ast.Constant)
+        and last_name(test.comparators[0]) == name
+        for test, allowed in _demands(module)
+    )
+
+
+def _demands(module: ast.Module) -> Iterator[tuple[ast.expr, type[ast.cmpop]]]:
+    """The tests that end in an error, with the operator by which a collection is one of what is allowed."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.Assert):
+            yield node.test, ast.In
+        elif isinstance(node, ast.If) and any(isinstance(inner, ast.Raise) for inner in node.body):
+            yield node.test, ast.NotIn
 
 
 def _named_by(type: ast.AST, parents: dict[ast.AST, ast.AST]) -> str:

@@ -33,6 +33,10 @@ MISTAKES = {
     "choices in a mapping": 'SPEC = {"name": "recompute_modules", "choices": ["core_attn", "moe_act", "mlp"]}',
     "list of a tuple": 'VALID_RECOMPUTE_MODULES = list(("core_attn", "moe_act", "mlp"))',
     "enumeration": 'class RecomputeModule(str, Enum):\n    CORE_ATTN = "core_attn"\n    MLP = "mlp"',
+    "checked against": 'RECOMPUTE_MODULES = ["core_attn", "mlp"]\nif m not in RECOMPUTE_MODULES:\n'
+    "    raise ValueError(m)",
+    "asserted": 'class C:\n    _RECOMPUTE_MODULES = ("core_attn", "mlp")\n\n    def f(self, m):\n'
+    "        assert m in self._RECOMPUTE_MODULES, m",
     "one too many": f"# valid recompute_modules: {SEVEN}, attention",
 }
 
@@ -45,6 +49,10 @@ FINE = {
     "list for a function": 'recompute(["core_attn", "moe_act", "mlp"])',
     "other key of a mapping": 'SPEC = {"choices": 1, "recompute_modules": ["core_attn", "moe_act", "mlp"]}',
     "keys that others bring": 'SUPPORTED_RECOMPUTE_MODULES = {"core_attn": 1, **more}',
+    "looked up": 'RECOMPUTE_MODULES = ["core_attn", "mlp"]\nf = lambda m: m in RECOMPUTE_MODULES',
+    "a value that is checked": 'RECOMPUTE_MODULES = ["core_attn", "mlp"]\nassert "mlp" in RECOMPUTE_MODULES',
+    "of a purpose": 'MOE_RECOMPUTE_MODULES = ["moe_act", "moe"]\nassert m in MOE_RECOMPUTE_MODULES',
+    "what is refused by name": 'RECOMPUTE_MODULES = ["moe_act", "moe"]\nassert m not in RECOMPUTE_MODULES',
     "preset": 'RECOMPUTE_PRESETS = ["core_attn", "moe_act", "mlp"]',
     "default": "# recompute_modules: valid names; the default is core_attn, mlp",
     "open end": "# Valid recompute_modules: core_attn, moe_act, mlp, ...",
