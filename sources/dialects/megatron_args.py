@@ -165,5 +165,8 @@ def _short_switch(
     if written is not None and written.value not in (None, UNKNOWN, "selective"):
         reason = 'is ignored: with recompute_activations, Megatron-LM sets it to "selective"'
         help = f"delete {_spelled('recompute_granularity', flags=flags)}"
+        needed = ("recompute_method", "recompute_num_layers")
+        if written.value == "full" and all(effective.get(name) is not None for name in needed):
+            help += f", or remove {_spelled('recompute_activations', flags=flags)}"
         yield ignored("settings-ignored", written, reason, source=f"{ARGUMENTS}#L607-L608", help=help)
     effective["recompute_granularity"], origins["recompute_granularity"] = "selective", short

@@ -117,6 +117,10 @@ TEXTS: dict[str, list[Example]] = {
         f"{_MEGATRON}--activations-checkpoint-method uniform --recompute-granularity full",
     ),
     "RCL209": [
+        *_script(
+            f"{_MEGATRON}--recompute-granularity full --recompute-method uniform --recompute-num-layers 1 "
+            "--recompute-activations"
+        ),
         Example(f"{_RLINF}    distribute_saved_activations: true\n"),
         Example(
             "defaults: base.yaml\npolicy:\n  megatron_cfg:\n    _override_: true\n    recompute_granularity: full\n",
