@@ -76,12 +76,19 @@ def left_out(target: Target, settings: Mapping[str, Any]) -> list[str]:
 
 
 def diff(target: Target, settings: Mapping[str, Any]) -> str | None:
-    """The change to the file as a unified diff; None where it has no recompute setting of its own to change."""
+    """The change to the file as a unified diff.
+
+    None where it has no recompute setting of its own to change, nor, in YAML, a block of others to add one to.
+    """
     values = _values(target.dialect, settings)
     own = [name for name in target.keys if name in values or name in _FIELDS]
-    if not own or target.style in ("json", "keywords"):
+    if not target.keys or target.style in ("json", "keywords"):
+        return None
+    if target.style == "yaml" and not (_is_block(target) and (own or _is_one_mapping(target))):
         return None
     if target.style != "yaml":
+        if not own:
+            return None
         items = [_item(target, name) for name in own]
         after_all = patch.replaced(target.text, items, _written(target, values))
         return _unified(target, after_all.splitlines(keepends=True))
@@ -98,12 +105,39 @@ def diff(target: Target, settings: Mapping[str, Any]) -> str | None:
         if name in values:
             after[line - 1] = _line(target.dialect, name, values[name], column)
             written.add(name)
-    column = target.keys[own[0]][1]
+    beside = own or list(target.keys)
+    column = target.keys[beside[0]][1]
     added = [_line(target.dialect, name, value, column) for name, value in values.items() if name not in written]
-    place = max(target.values[name][2] if name in target.values else target.keys[name][0] for name in own)
+    place = max(target.values[name][2] if name in target.values else target.keys[name][0] for name in beside)
     result = [text for text in after[:place] if text is not None] + added
     result += [text for text in after[place:] if text is not None]
     return _unified(target, result)
+
+
+def _is_block(target: Target) -> bool:
+    """Whether each key that the file has there begins a line, so that lines can be replaced, none with an anchor."""
+    lines = target.text.split("\n")
+    return all(
+        not lines[line - 1][: column - 1].strip() and not re.search(r":\s+[&*!]", lines[line - 1])
+        for line, column in target.keys.values()
+    )
+
+
+def _is_one_mapping(target: Target) -> bool:
+    """Whether the keys that the file has are those of the mapping at the site's path, and of no other."""
+    lines = target.text.split("\n")
+    indents = [len(line) - len(line.lstrip()) for line in lines]
+    first = min(line for line, _ in target.keys.values())
+    last = max(line for line, _ in target.keys.values())
+    columns = {column for _, column in target.keys.values()}
+    if len(columns) != 1:
+        return False
+    indent = columns.pop() - 1
+    within = [index for index in range(first - 1, last) if lines[index].strip()]
+    above = [line for line, depth in zip(lines[: first - 1], indents, strict=False) if line.strip() and depth < indent]
+    holder = above[-1].strip() if above else ""
+    step = target.path.rpartition(".")[2]
+    return all(indents[index] >= indent for index in within) and re.match(rf"{re.escape(step)}\s*:", holder) is not None
 
 
 def _unified(target: Target, after: list[str]) -> str:

@@ -111,6 +111,37 @@ def test_a_diff_lints_clean(tmp_path, lint, text, choice):
     assert lint({"a.yaml": after}, facts=facts) == []
 
 
+INHERITED = "policy:\n  megatron_cfg:\n    tensor_model_parallel_size: 2\n    sequence_parallel: true\nlogger: x\n"
+
+
+def test_what_is_inherited_is_set_beside_the_rest(tmp_path, lint):
+    base = "policy:\n  megatron_cfg:\n    activation_checkpointing: false\n    tensor_model_parallel_size: 1\n"
+    (tmp_path / "base.yaml").write_text(base)
+    child = f"defaults: base.yaml\n{INHERITED}"
+    change = words.diff(target(tmp_path, child), selective("mlp"))
+    assert change is not None
+    after = patched(child, change)
+    added = "activation_checkpointing: true", "recompute_granularity: selective", "recompute_modules: [mlp]"
+    assert after == child.replace("logger", "".join(f"    {line}\n" for line in added) + "logger")
+    assert lint({"base.yaml": base, "a.yaml": after}, ["a.yaml"]) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "policy:\n  megatron_cfg: {activation_checkpointing: true, recompute_granularity: full}\n",
+        NEMO.replace("granularity: ", "granularity: &granularity ") + "other: *granularity\n",
+        "defaults: base.yaml\nx: &x\n  tensor_model_parallel_size: 2\npolicy:\n  megatron_cfg:\n    <<: *x\n",
+    ],
+    ids=["a flow mapping", "an anchor", "keys of another mapping"],
+)
+def test_a_file_that_lines_cannot_be_put_into_is_left(tmp_path, text):
+    (tmp_path / "base.yaml").write_text(NEMO)
+    recipe = target(tmp_path, text)
+    assert words.diff(recipe, selective("mlp")) is None
+    assert words.lines(recipe, selective("mlp"))
+
+
 SCRIPT = """\
 torchrun pretrain_gpt.py --num-layers 8 --hidden-size 64 --num-attention-heads 4 \\
     --recompute-granularity full --recompute-method uniform \\
