@@ -123,7 +123,7 @@ def target_of(site: Site) -> "Target":
     except (OSError, UnicodeDecodeError):
         text = ""
     inherited = frozenset(
-        name for name, setting in site.settings.items() if name not in keys and setting.value is not None
+        name for name, setting in site.settings.items() if name not in keys and setting.value not in (None, False)
     )
     style = _style(site, text)
     if style == "overrides" and _has_flags(text, keys.values()):

@@ -99,7 +99,12 @@ def diff(target: Target, settings: Mapping[str, Any]) -> str | None:
     written = set()
     for name in own:
         line, column = target.keys[name]
-        last = target.values[name][2] if name in target.values else line
+        start_line, start, last, end = target.values.get(name, (line, column, line, column))
+        if name in values and start_line == last == line and start < end:
+            text = before[line - 1]  # with the comment behind it
+            after[line - 1] = text[: start - 1] + _text(target.dialect, values[name]) + text[end - 1 :]
+            written.add(name)
+            continue
         for number in range(line, last + 1):
             after[number - 1] = None
         if name in values:

@@ -126,6 +126,15 @@ def test_what_is_inherited_is_set_beside_the_rest(tmp_path, lint):
     assert lint({"base.yaml": base, "a.yaml": after}, ["a.yaml"]) == []
 
 
+def test_comments_and_what_asks_for_nothing_stay(tmp_path):
+    (tmp_path / "base.yaml").write_text("policy:\n  megatron_cfg:\n    moe_layer_recompute: false\n")
+    text = "defaults: base.yaml\n" + NEMO.replace("granularity: selective", "granularity: 'selective'  # or full")
+    change = words.diff(target(tmp_path, text), full())
+    assert change is not None
+    whole = text.replace("'selective'", "full").replace("    recompute_modules:\n      - core_attn\n", "")
+    assert patched(text, change) == whole
+
+
 @pytest.mark.parametrize(
     "text",
     [
